@@ -1,0 +1,96 @@
+# The kinds of target that Sluice is built from. A room's CMakeLists.txt names every file of the room.
+include(GoogleTest)
+
+macro(_sluice_arguments function)
+  if(DEFINED arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()
+
+# sluice_room(<room> SOURCES <file>... [HEADERS <file>...] [DEPS <target>...])
+# The static library sluice_<room>, known to others as sluice::<room>. Includes are written relative to
+# src/; `header_check` compiles each header by itself.
+function(sluice_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPS")
+  _sluice_arguments("sluice_room(${room})")
+  set(target sluice_${room})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(sluice::${room} ALIAS ${target})
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PUBLIC ${arg_DEPS})
+  sluice_lto(${target} OBJECTS)
+  if(arg_HEADERS)
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src" FILES ${arg_HEADERS})
+    sluice_check_headers(${target})
+  endif()
+endfunction()
+
+# sluice_testing(<room> SOURCES <file>... HEADERS <file>... [DEPS <target>...])
+# What the tests of this room, and of the rooms that build on it, share: sluice::<room>_testing.
+function(sluice_testing room)
+  if(SLUICE_BUILD_TESTS)
+    sluice_room(${room}_testing ${ARGN})
+    target_link_libraries(sluice_${room}_testing PUBLIC sluice::${room} GTest::gmock)
+  endif()
+endfunction()
+
+# sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>])
+# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>.
+function(sluice_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  _sluice_arguments("sluice_test(${name})")
+  if(NOT SLUICE_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock_main)
+  sluice_lto(${name} SKIP)
+  gtest_discover_tests(${name}
+    TEST_PREFIX "${name}/"
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# sluice_bench(<name> SOURCES <file>... [DEPS <target>...]): a Google Benchmark executable.
+function(sluice_bench name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  _sluice_arguments("sluice_bench(${name})")
+  if(SLUICE_BUILD_BENCH)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE ${arg_DEPS} benchmark::benchmark_main)
+    sluice_lto(${name} LINK)
+  endif()
+endfunction()
+
+# sluice_fuzz(<name> SOURCES <file>... [DEPS <target>...])
+# With SLUICE_BUILD_FUZZERS the libFuzzer executable fuzz_<name>; else a test that replays what
+# fuzz/corpus/<name>/ holds, so that what was found once stays found.
+function(sluice_fuzz name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  _sluice_arguments("sluice_fuzz(${name})")
+  if(SLUICE_BUILD_FUZZERS)
+    add_executable(fuzz_${name} ${arg_SOURCES})
+    target_link_libraries(fuzz_${name} PRIVATE ${arg_DEPS})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers fuzz_${name})
+  else()
+    add_executable(fuzz_${name}_replay ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/fuzz/replay.cc")
+    target_link_libraries(fuzz_${name}_replay PRIVATE ${arg_DEPS})
+    sluice_lto(fuzz_${name}_replay SKIP)
+    add_test(NAME fuzz/${name}_corpus
+      COMMAND fuzz_${name}_replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
+    set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+endfunction()
+
+# sluice_check_headers(<target>): let `header_check` compile each header of the target by itself.
+function(sluice_check_headers target)
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ${SLUICE_BUILD_TESTS})
+endfunction()

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sluice/limit.h>
+#include <sluice/time.h>
+
+namespace sluice {
+
+/// How a limit takes part in a call.
+enum class Mode : std::uint8_t {
+  kEnforce,
+  kShadow,  ///< Judged apart: never denies, takes only if the call passes and it would allow it.
+  kForce,   ///< Never denies; takes even below zero. For usage that is known only afterwards.
+};
+
+enum class Outcome : std::uint8_t {
+  kAllowed,
+  kDenied,     ///< Not now; the same call succeeds after `retry_after`.
+  kNeverFits,  ///< The cost is more than the limit can ever hold: waiting does not help.
+};
+
+/// What one limit says of one call.
+struct Verdict {
+  Outcome outcome = Outcome::kAllowed;
+  std::int64_t limit = 0;      ///< The most that the limit holds.
+  std::int64_t remaining = 0;  ///< What is left after this call; never below zero.
+  /// Zero if allowed. Else the first moment at which the same call succeeds if nobody else calls
+  /// (for concurrency, at the latest); kMaxWait if it never fits.
+  Micros retry_after{0};
+  Micros reset_after{0};  ///< Until the limit is as if never used.
+  Micros delay{0};        ///< Leaky bucket: how long an allowed caller must wait before going on.
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+/// What a call took, and from which window, so that it can be given back or corrected there.
+/// Good for one refund or settlement. Default-made, it took nothing.
+struct Receipt {
+  std::int64_t amount = 0;      ///< Taken from the limit itself.
+  std::int64_t from_grant = 0;  ///< Taken from a grant, which is spent first.
+  WallTime at{};                ///< Windows: where the window begins. Log: when it was taken.
+  std::uint64_t slot = 0;       ///< Concurrency: the slot's id.
+
+  friend bool operator==(const Receipt&, const Receipt&) = default;
+};
+
+/// One limit's part in a decision.
+struct LimitStatus {
+  Verdict verdict;
+  Receipt receipt;
+};
+
+/// The answer to one call. `headline` is what a caller should be told: of a denial the limit with
+/// the longest wait, else the limit that fewest further calls like this one fit in.
+struct Decision {
+  bool allowed = false;
+  bool degraded = false;    ///< The store could not tell; the limit's failure mode answered.
+  std::uint16_t index = 0;  ///< Which of the limits of the call the headline is about.
+  Verdict headline{};
+};
+
+}  // namespace sluice

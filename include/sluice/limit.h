@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+namespace sluice {
+
+enum class Algorithm : std::uint8_t {
+  kTokenBucket,
+  kLeakyBucket,
+  kFixedWindow,
+  kSlidingWindowLog,
+  kSlidingWindowCounter,
+  kConcurrency,
+};
+
+/// "token_bucket", "leaky_bucket", …
+[[nodiscard]] const char* AlgorithmName(Algorithm algorithm) noexcept;
+
+/// So many tokens in so much time; a fraction that is reduced and never rounded.
+struct Rate {
+  std::int64_t tokens = 0;
+  Micros period{0};
+
+  static constexpr Rate Per(std::int64_t tokens, Micros period) { return {tokens, period}; }
+  static constexpr Rate PerSecond(std::int64_t tokens) { return {tokens, std::chrono::seconds(1)}; }
+  static constexpr Rate PerMinute(std::int64_t tokens) { return {tokens, std::chrono::minutes(1)}; }
+  static constexpr Rate PerHour(std::int64_t tokens) { return {tokens, std::chrono::hours(1)}; }
+  static constexpr Rate PerDay(std::int64_t tokens) { return {tokens, std::chrono::hours(24)}; }
+};
+
+/// Where a fixed window begins. The calendar ones are in UTC; a week begins on Monday.
+enum class Anchor : std::uint8_t {
+  kEpoch,     ///< Multiples of the window's length since the Unix epoch.
+  kFirstHit,  ///< The first call that is counted starts the window.
+  kDay,
+  kWeek,
+  kMonth,
+  kYear,
+};
+
+struct TokenBucketSpec {
+  std::int64_t capacity = 0;
+  Rate refill;
+  /// More room above `capacity`: the cap is floor(capacity · burst_multiplier) + burst_allowance.
+  std::int64_t burst_allowance = 0;
+  double burst_multiplier = 1.0;
+  /// If set, tokens arrive in steps at multiples of this interval since the epoch.
+  Micros refill_interval{0};
+};
+
+struct LeakyBucketSpec {
+  /// How much may be in the bucket: the call that leaves now and those that wait behind it.
+  std::int64_t capacity = 0;
+  Rate leak;
+};
+
+struct FixedWindowSpec {
+  std::int64_t limit = 0;
+  Micros window{0};  ///< Not with a calendar anchor.
+  Anchor anchor = Anchor::kEpoch;
+};
+
+struct SlidingWindowSpec {
+  std::int64_t limit = 0;
+  Micros window{0};
+};
+
+struct ConcurrencySpec {
+  std::int64_t limit = 0;
+  /// A slot that is neither released nor renewed for so long is free again.
+  Micros time_to_live = std::chrono::minutes(1);
+};
+
+/// The numbers of a limit as the arithmetic uses them. Made by `Limit` only.
+struct LimitNumbers {
+  Algorithm algorithm = Algorithm::kTokenBucket;
+  Anchor anchor = Anchor::kEpoch;
+  std::int64_t cap = 0;       ///< The most that can be taken at once.
+  std::int64_t rate_num = 0;  ///< Buckets: rate_num / rate_den tokens arrive each `interval`.
+  std::int64_t rate_den = 1;
+  Micros interval{1};  ///< Buckets: 1 µs unless a refill interval is set.
+  Micros window{0};    ///< Windows: their length. Concurrency: a slot's time to live.
+
+  friend bool operator==(const LimitNumbers&, const LimitNumbers&) = default;
+};
+
+/// An algorithm and its numbers, checked when it is made. A small value: copy it freely.
+///
+/// What can't be held exactly is refused: capacity × the denominator of the rate must be at most
+/// 2^53. A rate that misses that is held at the next lower one that fits, if the difference is
+/// below one part in a billion.
+///
+///     auto limit = sluice::Limit::TokenBucket(
+///         {.capacity = 100, .refill = sluice::Rate::PerMinute(100)});
+class Limit {
+ public:
+  static Result<Limit> TokenBucket(const TokenBucketSpec& spec);
+  static Result<Limit> LeakyBucket(const LeakyBucketSpec& spec);
+  static Result<Limit> FixedWindow(const FixedWindowSpec& spec);
+  static Result<Limit> SlidingWindowLog(const SlidingWindowSpec& spec);
+  static Result<Limit> SlidingWindowCounter(const SlidingWindowSpec& spec);
+  static Result<Limit> Concurrency(const ConcurrencySpec& spec);
+
+  [[nodiscard]] Algorithm algorithm() const noexcept { return numbers_.algorithm; }
+  /// The most that one call can ever take, bursts included.
+  [[nodiscard]] std::int64_t cap() const noexcept { return numbers_.cap; }
+  [[nodiscard]] const LimitNumbers& numbers() const noexcept { return numbers_; }
+  /// Limits with equal numbers share this; 0 when the table of shapes is full.
+  [[nodiscard]] std::uint32_t shape() const noexcept { return shape_; }
+
+  friend bool operator==(const Limit& a, const Limit& b) noexcept {
+    return a.numbers_ == b.numbers_;
+  }
+
+ private:
+  explicit Limit(const LimitNumbers& numbers);
+
+  LimitNumbers numbers_;
+  std::uint32_t shape_ = 0;
+};
+
+/// The largest amount that a limit may hold, and the largest product of cap and denominator.
+inline constexpr std::int64_t kMaxAmount = std::int64_t{1} << 53;
+/// The longest window, time to live or period of a rate: a hundred years of 365 days.
+inline constexpr Micros kMaxWindow = std::chrono::hours(24) * 365 * 100;
+/// A sliding window log remembers every call, so its limit is bounded.
+inline constexpr std::int64_t kMaxLogLimit = 1'000'000;
+/// The same for the slots of a concurrency limit.
+inline constexpr std::int64_t kMaxSlots = 1'000'000;
+/// The longest key, and the most limits in one decision.
+inline constexpr std::size_t kMaxKeyBytes = 4096;
+inline constexpr std::size_t kMaxLimitsPerCall = 128;
+
+}  // namespace sluice

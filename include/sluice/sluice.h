@@ -1,0 +1,9 @@
+#pragma once
+
+/// Everything that the library offers.
+
+#include <sluice/decision.h>  // IWYU pragma: export
+#include <sluice/limit.h>     // IWYU pragma: export
+#include <sluice/limiter.h>   // IWYU pragma: export
+#include <sluice/result.h>    // IWYU pragma: export
+#include <sluice/time.h>      // IWYU pragma: export

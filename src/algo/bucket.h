@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algo/state.h"
+#include "base/wide_math.h"
+
+/// Token and leaky bucket. Both hold what is left: for the leaky bucket that is the room behind
+/// those who wait. Amounts are in 1/rate_den tokens, so that refilling needs no division and loses
+/// nothing; a bucket's product of cap and rate_den is at most 2^53.
+namespace sluice::algo::bucket {
+
+constexpr std::int64_t Full(const LimitNumbers& limit) { return limit.cap * limit.rate_den; }
+
+/// Debt ends here; more is forgiven.
+inline constexpr std::int64_t kLowest = -kMaxAmount;
+
+inline State Fresh(const LimitNumbers& limit, WallTime now) {
+  return {.at = now, .value = Full(limit)};
+}
+
+/// How many refills have happened between the epoch and `t`.
+inline std::int64_t Steps(const LimitNumbers& limit, WallTime t) {
+  const std::int64_t micros = t.time_since_epoch().count();
+  return limit.interval == Micros{1} ? micros : micros / limit.interval.count();
+}
+
+inline ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+  if (now < state.at) {
+    if (state.at - now <= kClockTolerance) return ClockSeen::kForward;
+    state.at = now;
+    return ClockSeen::kSetBack;
+  }
+  const std::int64_t missing = Full(limit) - state.value;
+  const Wide arrived = Wide{Steps(limit, now) - Steps(limit, state.at)} * limit.rate_num;
+  state.value += arrived < missing ? static_cast<std::int64_t>(arrived) : missing;
+  state.at = now;
+  return ClockSeen::kForward;
+}
+
+inline std::int64_t Left(const LimitNumbers& limit, const State& state) {
+  const std::int64_t whole = state.value / limit.rate_den;
+  return whole - (state.value % limit.rate_den < 0);
+}
+
+/// The moment at which `amount` more units have arrived.
+inline WallTime ArrivalOf(const LimitNumbers& limit, const State& state, std::int64_t amount) {
+  if (amount <= 0) return state.at;
+  const std::int64_t steps = CeilDiv(amount, limit.rate_num);
+  const Wide moment =
+      limit.interval == Micros{1}
+          ? Wide{state.at.time_since_epoch().count()} + steps
+          : (Wide{Steps(limit, state.at)} + steps) * limit.interval.count();
+  const Wide never = kNever.time_since_epoch().count();
+  return WallTime{Micros{static_cast<std::int64_t>(std::min(moment, never))}};
+}
+
+inline Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                      std::int64_t cost) {
+  return WaitUntil(now, ArrivalOf(limit, state, cost * limit.rate_den - state.value));
+}
+
+inline WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+  if (state.value == Full(limit)) return WallTime{};
+  return ArrivalOf(limit, state, Full(limit) - state.value);
+}
+
+inline Micros DelayOf(const LimitNumbers& limit, const State& state) {
+  return Micros{CeilDiv(Full(limit) - state.value, limit.rate_num)};
+}
+
+inline void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
+  const std::int64_t most = (state.value - kLowest) / limit.rate_den;
+  state.value = cost <= most ? state.value - cost * limit.rate_den : kLowest;
+}
+
+inline void Adjust(const LimitNumbers& limit, State& state, std::int64_t delta) {
+  if (delta >= 0) return Take(limit, state, delta);
+  const std::int64_t room = Full(limit) - state.value;
+  state.value = -delta <= room / limit.rate_den ? state.value - delta * limit.rate_den : Full(limit);
+}
+
+void Convert(const LimitNumbers& from, const LimitNumbers& to, State& state);
+
+}  // namespace sluice::algo::bucket

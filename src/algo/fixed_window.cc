@@ -1,0 +1,71 @@
+#include "algo/fixed_window.h"
+
+#include <algorithm>
+
+#include "algo/calendar.h"
+
+namespace sluice::algo::fixed_window {
+namespace {
+
+WallTime StartOf(const LimitNumbers& limit, WallTime t) {
+  switch (limit.anchor) {
+    case Anchor::kEpoch:
+      return t - t.time_since_epoch() % limit.window;
+    case Anchor::kFirstHit:
+      return t;
+    default:
+      return CalendarStart(limit.anchor, t);
+  }
+}
+
+WallTime EndOf(const LimitNumbers& limit, WallTime start) {
+  const bool calendar = limit.anchor != Anchor::kEpoch && limit.anchor != Anchor::kFirstHit;
+  return calendar ? CalendarEnd(limit.anchor, start) : start + limit.window;
+}
+
+}  // namespace
+
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+  if (state.value == 0 || now >= EndOf(limit, state.at)) {
+    state.value = 0;
+    state.at = StartOf(limit, now);
+    return ClockSeen::kForward;
+  }
+  if (state.at - now <= kClockTolerance) return ClockSeen::kForward;
+  state.at = StartOf(limit, now);
+  return ClockSeen::kSetBack;
+}
+
+std::int64_t Left(const LimitNumbers& limit, const State& state) {
+  return limit.cap - state.value;
+}
+
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state) {
+  return WaitUntil(now, EndOf(limit, state.at));
+}
+
+WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+  return state.value == 0 ? state.at : EndOf(limit, state.at);
+}
+
+void Take(State& state, std::int64_t cost) {
+  state.value = cost < kMaxAmount - state.value ? state.value + cost : kMaxAmount;
+}
+
+void Adjust(State& state, WallTime at, std::int64_t delta) {
+  if (at != state.at) return;
+  if (delta >= 0) return Take(state, delta);
+  state.value = std::max(state.value + delta, std::int64_t{0});
+}
+
+void Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
+  if (now >= EndOf(from, state.at)) {
+    state.value = 0;
+    return;
+  }
+  const WallTime seen = std::max(now, state.at);
+  const bool goes_on = to.anchor == Anchor::kFirstHit && seen < EndOf(to, state.at);
+  if (!goes_on) state.at = StartOf(to, seen);
+}
+
+}  // namespace sluice::algo::fixed_window

@@ -1,0 +1,85 @@
+#include "algo/sliding_counter.h"
+
+#include <algorithm>
+
+#include "base/wide_math.h"
+
+namespace sluice::algo::sliding_counter {
+namespace {
+
+WallTime StartOf(const LimitNumbers& limit, WallTime t) {
+  return t - t.time_since_epoch() % limit.window;
+}
+
+// What the window before still weighs: ⌊previous · (1 − elapsed/window)⌋.
+std::int64_t Carried(const LimitNumbers& limit, WallTime now, const State& state) {
+  const Micros elapsed = std::max(now - state.at, Micros{0});
+  return MulDivFloor(state.previous, (limit.window - elapsed).count(), limit.window.count());
+}
+
+// The first time into a window at which what `previous` still weighs is at most `room`:
+// previous·(window − e) < (room + 1)·window, solved for e.
+Micros DecayTime(const LimitNumbers& limit, std::int64_t previous, std::int64_t room) {
+  if (previous <= room) return Micros{0};
+  return limit.window - Micros{MulDivCeil(room + 1, limit.window.count(), previous) - 1};
+}
+
+std::int64_t Plus(std::int64_t used, std::int64_t delta) {
+  if (delta > kMaxAmount - used) return kMaxAmount;
+  return std::max(used + delta, std::int64_t{0});
+}
+
+}  // namespace
+
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+  const WallTime start = StartOf(limit, now);
+  if (start < state.at && (state.value != 0 || state.previous != 0)) {
+    if (state.at - now <= kClockTolerance) return ClockSeen::kForward;
+    state.at = start;
+    return ClockSeen::kSetBack;
+  }
+  if (start > state.at) {
+    state.previous = start - state.at == limit.window ? state.value : 0;
+    state.value = 0;
+  }
+  state.at = start;
+  return ClockSeen::kForward;
+}
+
+std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state) {
+  return limit.cap - Carried(limit, now, state) - state.value;
+}
+
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
+  const std::int64_t room = limit.cap - state.value - cost;
+  if (room >= 0) return WaitUntil(now, state.at + DecayTime(limit, state.previous, room));
+  // This window alone is too full: as the next one's `previous` it must decay far enough.
+  return WaitUntil(now,
+                   state.at + limit.window + DecayTime(limit, state.value, limit.cap - cost));
+}
+
+WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+  if (state.value > 0) return state.at + limit.window + DecayTime(limit, state.value, 0);
+  return state.at + DecayTime(limit, state.previous, 0);
+}
+
+void Take(State& state, std::int64_t cost) { state.value = Plus(state.value, cost); }
+
+void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
+  if (at == state.at) {
+    state.value = Plus(state.value, delta);
+  } else if (at == state.at - limit.window) {
+    state.previous = Plus(state.previous, delta);
+  }
+}
+
+ClockSeen Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
+  if (from.window == to.window) return ClockSeen::kForward;
+  const ClockSeen clock = sliding_counter::Advance(from, now, state);
+  state.value = Plus(state.value, Carried(from, now, state));
+  state.previous = 0;
+  state.at = StartOf(to, std::max(now, state.at));
+  return clock;
+}
+
+}  // namespace sluice::algo::sliding_counter

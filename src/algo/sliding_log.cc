@@ -1,0 +1,100 @@
+#include "algo/sliding_log.h"
+
+#include <algorithm>
+
+namespace sluice::algo::sliding_log {
+namespace {
+
+// Entries beyond the limit come from forced charges only. Past so many of them, a further one is
+// merged with the newest, so that a key's memory stays bounded.
+constexpr std::size_t kForcedEntries = 4096;
+
+// An entry that is later than the state's own time was written before the clock was set back.
+WallTime TimeOf(const State& state, const LogEntry& entry) {
+  return std::min(entry.at, state.at);
+}
+
+}  // namespace
+
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+  state.at = now;
+  if (state.history == nullptr || state.history->log.empty()) return ClockSeen::kForward;
+  const auto& log = state.history->log;
+  ClockSeen clock = ClockSeen::kForward;
+  const WallTime newest = log.back().at;
+  if (now < newest) {
+    if (newest - now <= kClockTolerance) {
+      state.at = newest;
+    } else {
+      clock = ClockSeen::kSetBack;
+    }
+  }
+  auto first = static_cast<std::size_t>(state.previous);
+  while (first < log.size() && TimeOf(state, log[first]) + limit.window <= state.at) {
+    state.value -= log[first].cost;
+    ++first;
+  }
+  state.previous = static_cast<std::int64_t>(first);
+  return clock;
+}
+
+std::int64_t Left(const LimitNumbers& limit, const State& state) {
+  return limit.cap - state.value;
+}
+
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
+  const auto& log = state.history->log;
+  auto entry = static_cast<std::size_t>(state.previous);
+  std::int64_t missing = cost - Left(limit, state) - log[entry].cost;
+  while (missing > 0) missing -= log[++entry].cost;
+  return WaitUntil(now, TimeOf(state, log[entry]) + limit.window);
+}
+
+WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+  if (state.value == 0) return state.at;
+  return TimeOf(state, state.history->log.back()) + limit.window;
+}
+
+void Commit(State& state) {
+  auto& log = state.history->log;
+  for (auto entry = log.rbegin(); entry != log.rend() && entry->at > state.at; ++entry) {
+    entry->at = state.at;
+  }
+  const auto over = static_cast<std::size_t>(state.previous);
+  if (2 * over >= log.size()) {
+    log.erase(log.begin(), log.begin() + state.previous);
+    state.previous = 0;
+  }
+}
+
+void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
+  Commit(state);
+  auto& log = state.history->log;
+  const std::int64_t counted = std::min(cost, kMaxAmount - state.value);
+  if (counted == 0) return;
+  state.value += counted;
+  const auto live = log.size() - static_cast<std::size_t>(state.previous);
+  const bool merge = live > 0 && (log.back().at == state.at ||
+                                  live >= static_cast<std::size_t>(limit.cap) + kForcedEntries);
+  if (merge) {
+    log.back().at = state.at;
+    log.back().cost += counted;
+  } else {
+    log.push_back({state.at, counted});
+  }
+}
+
+void Adjust(State& state, WallTime at, std::int64_t delta) {
+  Commit(state);
+  auto& log = state.history->log;
+  const auto live = log.begin() + state.previous;
+  const auto entry = std::lower_bound(live, log.end(), at,
+                                      [](const LogEntry& e, WallTime t) { return e.at < t; });
+  if (entry == log.end() || entry->at != at) return;
+  const std::int64_t change = std::clamp(delta, -entry->cost, kMaxAmount - state.value);
+  entry->cost += change;
+  state.value += change;
+  if (entry->cost == 0) log.erase(entry);
+}
+
+}  // namespace sluice::algo::sliding_log

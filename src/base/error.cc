@@ -1,0 +1,25 @@
+#include <sluice/result.h>
+
+namespace sluice {
+
+const char* ErrorName(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kInvalidLimit:
+      return "invalid_limit";
+    case ErrorCode::kInvalidCost:
+      return "invalid_cost";
+    case ErrorCode::kInvalidKey:
+      return "invalid_key";
+    case ErrorCode::kTooManyLimits:
+      return "too_many_limits";
+    case ErrorCode::kNotSupported:
+      return "not_supported";
+    case ErrorCode::kStoreFull:
+      return "store_full";
+    case ErrorCode::kInvalidOptions:
+      return "invalid_options";
+  }
+  return "unknown";
+}
+
+}  // namespace sluice

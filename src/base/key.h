@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// Whose budget it is. Two keys are the same only if all three parts are.
+struct Key {
+  /// Rule and limit: "<rule>:<limit>", each percent-encoded; made once when rules are compiled.
+  std::string_view scope{};
+  /// The first value that the budget is per; any bytes. Keys with one tag live on one node of a
+  /// cluster.
+  std::string_view tag{};
+  /// The other values, from EncodeValues; often empty.
+  std::string_view rest{};
+};
+
+/// Appends `bytes` with everything but letters, digits, '-', '_', '.' and '~' as %XX: what comes
+/// out holds no separator of ours, no brace, no control character.
+void AppendPercentEncoded(std::string_view bytes, std::string& out);
+
+/// Appends the values, percent-encoded and separated by ':'. Different lists give different text.
+void AppendEncodedValues(std::span<const std::string_view> values, std::string& out);
+
+/// Appends "{<tag>}:<scope>:<rest>", which no other key gives.
+void AppendKeyName(const Key& key, std::string& out);
+
+}  // namespace sluice

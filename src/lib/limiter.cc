@@ -1,0 +1,269 @@
+#include <sluice/limiter.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/key.h"
+#include "limiter/headline.h"
+#include "store/memory/memory_store.h"
+
+namespace sluice {
+namespace {
+
+using store::Call;
+using store::MemoryStore;
+using store::Operation;
+using store::Use;
+
+// Calls of so many limits, and batches in portions of so many checks, need no allocation.
+constexpr std::size_t kOnStack = 16;
+
+Use ToUse(const LimitUse& asked) {
+  Use use;
+  use.key = {.scope = asked.limit->name, .tag = asked.key};
+  use.limit = &asked.limit->limit;
+  use.cost = asked.cost;
+  use.mode = asked.mode;
+  use.count_denied = asked.count_denied;
+  use.slot = asked.slot;
+  return use;
+}
+
+Use ToUse(const NamedLimit& limit, std::string_view key, std::int64_t cost) {
+  return ToUse({.limit = &limit, .key = key, .cost = cost});
+}
+
+std::string Explain(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidCost:
+      return "a cost must be at least 0, an amount to grant at least 1";
+    case ErrorCode::kInvalidKey:
+      return "a key must have at most " + std::to_string(kMaxKeyBytes) + " bytes";
+    case ErrorCode::kTooManyLimits:
+      return "a call may meet at most " + std::to_string(kMaxLimitsPerCall) + " limits";
+    case ErrorCode::kNotSupported:
+      return "this limit's algorithm has no such operation";
+    case ErrorCode::kStoreFull:
+      return "every key held matters, and there is no room for a new one";
+    default:
+      return ErrorName(code);
+  }
+}
+
+Error ToError(ErrorCode code) { return {code, Explain(code)}; }
+
+// What the limits' failure modes say when the store has no room for a key.
+Decision Degraded(std::span<const FailureMode> modes) {
+  Decision decision{.allowed = true, .degraded = true};
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    if (modes[i] == FailureMode::kOpen || !decision.allowed) continue;
+    decision.allowed = false;
+    decision.index = static_cast<std::uint16_t>(i);
+    decision.headline.outcome = Outcome::kDenied;
+    // Nobody can tell when there will be room; a second is as good as any.
+    decision.headline.retry_after = std::chrono::seconds(1);
+  }
+  return decision;
+}
+
+// Reads the parts of a call's answer that every operation on one key needs.
+Result<Verdict> VerdictOf(const Call& call) {
+  if (!call.ok) return ToError(call.error);
+  return call.uses[0].verdict;
+}
+
+}  // namespace
+
+struct Limiter::Impl {
+  std::unique_ptr<MemoryStore> store;
+  const Clock& clock;
+
+  void Run(Operation operation, std::span<Use> uses, Call& call) const {
+    call.operation = operation;
+    call.uses = uses;
+    call.now = clock.Now();
+    store->Submit(call);
+  }
+
+  // The decision of an answered check, by failure mode if there was no room. `asked(i)` is the
+  // limit of the call's i-th use.
+  template <typename Asked>
+  static Result<Decision> Decided(const Call& call, Asked asked) {
+    if (call.ok) return limiter::Headline(call);
+    if (call.error != ErrorCode::kStoreFull) return ToError(call.error);
+    std::array<FailureMode, kMaxLimitsPerCall> modes;
+    for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = asked(i).on_failure;
+    return Degraded({modes.data(), call.uses.size()});
+  }
+};
+
+Limiter::Limiter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Limiter::Limiter(Limiter&&) noexcept = default;
+Limiter& Limiter::operator=(Limiter&&) noexcept = default;
+Limiter::~Limiter() = default;
+
+Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
+  auto store = MemoryStore::Create({.max_keys = options.max_keys,
+                                    .max_bytes = options.max_bytes,
+                                    .keep_names = options.keep_names});
+  if (!store) return store.error();
+  const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
+  return Limiter(std::unique_ptr<Impl>(new Impl{std::move(*store), clock}));
+}
+
+Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
+                                LimitStatus* status) {
+  Use use = ToUse(limit, key, cost);
+  Call call;
+  impl_->Run(Operation::kCheck, {&use, 1}, call);
+  if (status != nullptr) *status = {use.verdict, use.receipt};
+  return Impl::Decided(call, [&](std::size_t) -> const NamedLimit& { return limit; });
+}
+
+Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
+                               std::int64_t cost) const {
+  Use use = ToUse(limit, key, cost);
+  Call call;
+  impl_->Run(Operation::kPeek, {&use, 1}, call);
+  return Impl::Decided(call, [&](std::size_t) -> const NamedLimit& { return limit; });
+}
+
+Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
+                                   std::span<LimitStatus> statuses) {
+  if (uses.size() > kMaxLimitsPerCall) return ToError(ErrorCode::kTooManyLimits);
+  std::array<Use, kOnStack> few;
+  std::vector<Use> many(uses.size() > kOnStack ? uses.size() : 0);
+  const std::span<Use> asked = many.empty() ? std::span(few).first(uses.size()) : std::span(many);
+  for (std::size_t i = 0; i < uses.size(); ++i) asked[i] = ToUse(uses[i]);
+  Call call;
+  impl_->Run(Operation::kCheck, asked, call);
+  for (std::size_t i = 0; i < std::min(statuses.size(), uses.size()); ++i) {
+    statuses[i] = {asked[i].verdict, asked[i].receipt};
+  }
+  return Impl::Decided(call, [&](std::size_t i) -> const NamedLimit& { return *uses[i].limit; });
+}
+
+Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
+                                        std::span<Decision> decisions,
+                                        std::span<LimitStatus> statuses) {
+  for (const LimitUse& use : uses) {
+    if (use.cost < 0) return ToError(ErrorCode::kInvalidCost);
+    if (use.key.size() > kMaxKeyBytes) return ToError(ErrorCode::kInvalidKey);
+  }
+  const WallTime now = impl_->clock.Now();
+  std::array<Use, kOnStack> asked;
+  std::array<Call, kOnStack> calls;
+  std::array<Call*, kOnStack> pointers;
+  std::size_t allowed = 0;
+  for (std::size_t done = 0; done < uses.size(); done += kOnStack) {
+    const auto portion = uses.subspan(done, std::min(kOnStack, uses.size() - done));
+    for (std::size_t i = 0; i < portion.size(); ++i) {
+      asked[i] = ToUse(portion[i]);
+      calls[i] = {.uses = {&asked[i], 1}, .now = now};
+      pointers[i] = &calls[i];
+    }
+    impl_->store->SubmitBatch({pointers.data(), portion.size()});
+    for (std::size_t i = 0; i < portion.size(); ++i) {
+      decisions[done + i] = *Impl::Decided(
+          calls[i], [&](std::size_t) -> const NamedLimit& { return *portion[i].limit; });
+      allowed += decisions[done + i].allowed ? 1 : 0;
+      if (!statuses.empty()) statuses[done + i] = {asked[i].verdict, asked[i].receipt};
+    }
+  }
+  return allowed;
+}
+
+bool Limiter::Reset(const NamedLimit& limit, std::string_view key) {
+  Use use = ToUse(limit, key, 0);
+  Call call;
+  impl_->Run(Operation::kReset, {&use, 1}, call);
+  return call.ok && call.affected > 0;
+}
+
+Result<Verdict> Limiter::Grant(const NamedLimit& limit, std::string_view key,
+                               std::int64_t amount) {
+  Use use = ToUse(limit, key, amount);
+  Call call;
+  impl_->Run(Operation::kGrant, {&use, 1}, call);
+  return VerdictOf(call);
+}
+
+Result<Verdict> Limiter::Charge(const NamedLimit& limit, std::string_view key,
+                                std::int64_t amount) {
+  Use use = ToUse({.limit = &limit, .key = key, .cost = amount, .mode = Mode::kForce});
+  Call call;
+  impl_->Run(Operation::kCheck, {&use, 1}, call);
+  return VerdictOf(call);
+}
+
+Result<Verdict> Limiter::Refund(const NamedLimit& limit, std::string_view key,
+                                const Receipt& receipt) {
+  return Settle(limit, key, receipt, 0);
+}
+
+Result<Verdict> Limiter::Settle(const NamedLimit& limit, std::string_view key,
+                                const Receipt& receipt, std::int64_t actual_cost) {
+  Use use = ToUse(limit, key, actual_cost);
+  use.receipt = receipt;
+  Call call;
+  impl_->Run(Operation::kAdjust, {&use, 1}, call);
+  return VerdictOf(call);
+}
+
+bool Limiter::Release(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
+  Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
+  Call call;
+  impl_->Run(Operation::kRelease, {&use, 1}, call);
+  return call.ok && call.affected > 0;
+}
+
+bool Limiter::Renew(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
+  Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
+  Call call;
+  impl_->Run(Operation::kRenew, {&use, 1}, call);
+  return call.ok && call.affected > 0;
+}
+
+std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_view key) const {
+  store::Inspection inspection;
+  Use use = ToUse(limit, key, 0);
+  use.inspection = &inspection;
+  Call call;
+  impl_->Run(Operation::kInspect, {&use, 1}, call);
+  if (!call.ok || !inspection.live) return std::nullopt;
+  KeyInfo info{.name = {},
+               .id = 0,
+               .limit = limit.limit.numbers(),
+               .verdict = use.verdict,
+               .level = inspection.level,
+               .grant = inspection.grant,
+               .touched = inspection.touched};
+  AppendKeyName(use.key, info.name);
+  return info;
+}
+
+void Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const {
+  impl_->store->Walk(impl_->clock.Now(), [&](const store::KeyState& key) {
+    return visit({.name = key.name,
+                  .id = key.id,
+                  .limit = key.limit,
+                  .verdict = key.verdict,
+                  .level = key.inspection.level,
+                  .grant = key.inspection.grant,
+                  .touched = key.inspection.touched});
+  });
+}
+
+LimiterStats Limiter::Stats() const {
+  const store::MemoryStoreStats stats = impl_->store->StatsApprox();
+  return {.keys = stats.keys,
+          .bytes = stats.bytes,
+          .expired = stats.expired,
+          .refused = stats.refused};
+}
+
+}  // namespace sluice

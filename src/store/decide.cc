@@ -1,0 +1,213 @@
+#include "store/decide.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/wide_math.h"
+
+namespace sluice::store {
+namespace {
+
+using algo::State;
+
+bool IsConcurrency(const Use& use) { return use.limit->algorithm() == Algorithm::kConcurrency; }
+
+bool HoldsItsSlot(const Use& use, const State& state) {
+  return IsConcurrency(use) && use.slot != 0 && algo::HoldsSlot(state, use.slot);
+}
+
+std::int64_t PlusSaturated(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verdict& verdict) {
+  verdict.remaining =
+      std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+  verdict.reset_after = algo::WaitUntil(now, algo::FreshAt(limit, state));
+}
+
+// Whether the limit would let this use pass, and when if not.
+void JudgeUse(Use& use, Subject& subject, WallTime now) {
+  const LimitNumbers& limit = use.limit->numbers();
+  const State& state = subject.state;
+  const std::int64_t left = algo::Left(limit, now, state);
+  use.verdict = {.limit = limit.cap, .remaining = std::max(left, std::int64_t{0}) + state.grant};
+  use.receipt = {};
+  if (use.cost == 0 || HoldsItsSlot(use, state)) return;
+
+  const std::int64_t wanted = PlusSaturated(use.cost, subject.pending);
+  const std::int64_t from_limit = wanted - std::min(wanted, state.grant);
+  const bool fits = from_limit == 0 || from_limit <= left;
+  if (fits || use.mode == Mode::kForce) {
+    if (from_limit > 0) use.verdict.delay = algo::DelayOf(limit, state);
+    if (use.mode != Mode::kShadow) subject.pending = wanted;
+  } else if (from_limit > limit.cap) {
+    use.verdict.outcome = Outcome::kNeverFits;
+    use.verdict.retry_after = kMaxWait;
+  } else {
+    use.verdict.outcome = Outcome::kDenied;
+    use.verdict.retry_after = algo::WaitFor(limit, now, state, from_limit);
+  }
+}
+
+void TakeUse(Use& use, Subject& subject, WallTime now, std::int64_t cost) {
+  const LimitNumbers& limit = use.limit->numbers();
+  State& state = subject.state;
+  if (cost == 0) return;
+  subject.changed = true;
+  use.receipt = {};
+  if (HoldsItsSlot(use, state)) {
+    algo::RenewSlot(limit, state, use.slot);
+    use.receipt.slot = use.slot;
+  } else {
+    if (IsConcurrency(use)) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
+    use.receipt.from_grant = std::min(cost, state.grant);
+    use.receipt.amount = cost - use.receipt.from_grant;
+    state.grant -= use.receipt.from_grant;
+    if (use.receipt.amount > 0) {
+      if (use.verdict.outcome == Outcome::kAllowed) use.verdict.delay = algo::DelayOf(limit, state);
+      algo::Take(limit, state, use.receipt.amount, use.receipt.slot);
+    }
+  }
+  use.receipt.at = state.at;
+  use.verdict.remaining = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+}
+
+bool Takes(const Use& use) {
+  return use.mode != Mode::kShadow || use.verdict.outcome == Outcome::kAllowed;
+}
+
+// What a denied call takes from a limit that counts denied calls: what is there, and no debt.
+std::int64_t CountedWhenDenied(const Use& use, const State& state, WallTime now) {
+  if (!use.count_denied || use.mode == Mode::kShadow || IsConcurrency(use)) return 0;
+  const std::int64_t left = algo::Left(use.limit->numbers(), now, state);
+  return std::min(use.cost, std::max(left, std::int64_t{0}) + state.grant);
+}
+
+void Check(Call& call, std::span<Subject* const> subjects) {
+  call.allowed = true;
+  for (std::size_t i = 0; i < call.uses.size(); ++i) {
+    Use& use = call.uses[i];
+    JudgeUse(use, *subjects[i], call.now);
+    if (use.mode == Mode::kEnforce && use.verdict.outcome != Outcome::kAllowed) {
+      call.allowed = false;
+    }
+  }
+  for (std::size_t i = 0; i < call.uses.size(); ++i) {
+    Use& use = call.uses[i];
+    Subject& subject = *subjects[i];
+    if (call.operation == Operation::kCheck) {
+      if (!call.allowed) {
+        TakeUse(use, subject, call.now, CountedWhenDenied(use, subject.state, call.now));
+      } else if (Takes(use)) {
+        TakeUse(use, subject, call.now, use.cost);
+      }
+    }
+    use.verdict.reset_after =
+        algo::WaitUntil(call.now, algo::FreshAt(use.limit->numbers(), subject.state));
+  }
+}
+
+void Grant(Use& use, Subject& subject) {
+  State& state = subject.state;
+  state.grant += std::min(use.cost, kMaxAmount - state.grant);
+  subject.changed = true;
+}
+
+void Adjust(Use& use, Subject& subject) {
+  constexpr Wide kMost = kMaxAmount;
+  const LimitNumbers& limit = use.limit->numbers();
+  const Receipt& taken = use.receipt;
+  State& state = subject.state;
+  const Wide delta = Wide{use.cost} - taken.amount - taken.from_grant;
+  subject.changed = true;
+  if (delta >= 0) {
+    // Twice the largest amount empties any state there is.
+    algo::Adjust(limit, state, taken.at,
+                 static_cast<std::int64_t>(std::min(delta, 2 * kMost)));
+    return;
+  }
+  const Wide to_limit = std::min(-delta, Wide{taken.amount});
+  const Wide to_grant = std::min(-delta - to_limit, kMost - state.grant);
+  algo::Adjust(limit, state, taken.at, -static_cast<std::int64_t>(std::min(to_limit, 2 * kMost)));
+  state.grant += static_cast<std::int64_t>(to_grant);
+}
+
+// The operations that concern each key by itself.
+void RunEach(Call& call, std::span<Subject* const> subjects) {
+  for (std::size_t i = 0; i < call.uses.size(); ++i) {
+    Use& use = call.uses[i];
+    Subject& subject = *subjects[i];
+    const LimitNumbers& limit = use.limit->numbers();
+    switch (call.operation) {
+      case Operation::kGrant:
+        Grant(use, subject);
+        break;
+      case Operation::kAdjust:
+        Adjust(use, subject);
+        break;
+      case Operation::kRelease:
+      case Operation::kRenew: {
+        const bool held = call.operation == Operation::kRelease
+                              ? algo::ReleaseSlot(limit, subject.state, use.slot)
+                              : algo::RenewSlot(limit, subject.state, use.slot);
+        subject.changed |= held;
+        call.affected += held ? 1 : 0;
+        break;
+      }
+      default:
+        break;
+    }
+    use.verdict = Look(limit, call.now, subject.state);
+  }
+}
+
+bool Supports(Operation operation, Algorithm algorithm) {
+  const bool concurrency = algorithm == Algorithm::kConcurrency;
+  switch (operation) {
+    case Operation::kGrant:
+    case Operation::kAdjust:
+      return !concurrency;
+    case Operation::kRelease:
+    case Operation::kRenew:
+      return concurrency;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+std::optional<ErrorCode> Refusal(const Call& call) {
+  if (call.uses.size() > kMaxLimitsPerCall) return ErrorCode::kTooManyLimits;
+  const std::int64_t least = call.operation == Operation::kGrant ? 1 : 0;
+  for (const Use& use : call.uses) {
+    if (use.cost < least) return ErrorCode::kInvalidCost;
+    if (use.key.tag.size() + use.key.rest.size() > kMaxKeyBytes) return ErrorCode::kInvalidKey;
+    if (!Supports(call.operation, use.limit->algorithm())) return ErrorCode::kNotSupported;
+    if (call.operation == Operation::kAdjust &&
+        (use.receipt.amount < 0 || use.receipt.from_grant < 0)) {
+      return ErrorCode::kInvalidCost;
+    }
+  }
+  return std::nullopt;
+}
+
+void Decide(Call& call, std::span<Subject* const> subjects) {
+  call.affected = 0;
+  if (call.operation == Operation::kCheck || call.operation == Operation::kPeek) {
+    Check(call, subjects);
+  } else {
+    RunEach(call, subjects);
+    call.allowed = true;
+  }
+}
+
+Verdict Look(const LimitNumbers& limit, WallTime now, const State& state) {
+  Verdict verdict{.limit = limit.cap};
+  ShowState(limit, now, state, verdict);
+  return verdict;
+}
+
+}  // namespace sluice::store

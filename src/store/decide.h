@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "algo/state.h"
+#include "store/store.h"
+
+/// What a call does to states that lie in memory: the part that all-or-nothing is about. Pure but
+/// for the ids of new slots.
+namespace sluice::store {
+
+/// The state of one key while a call is judged. Uses of one key share it.
+struct Subject {
+  algo::State state;          ///< Advanced to the call's `now`.
+  std::int64_t pending = 0;   ///< What earlier uses of the call are going to take.
+  bool changed = false;       ///< To be written back.
+};
+
+/// Why a call makes no sense, if it doesn't. Looks at the questions only.
+std::optional<ErrorCode> Refusal(const Call& call);
+
+/// Runs the call (any operation but kReset and kInspect) on its subjects, one for each use, and
+/// fills in its answers.
+void Decide(Call& call, std::span<Subject* const> subjects);
+
+/// What a look at the key says.
+Verdict Look(const LimitNumbers& limit, WallTime now, const algo::State& state);
+
+}  // namespace sluice::store

@@ -1,0 +1,187 @@
+#include "store/memory/segment.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+namespace sluice::store {
+namespace {
+
+// Room above the last home, for cells that were pushed up.
+constexpr std::uint32_t kTail = 32;
+// The table is at most so full, in percent: above it probes get long, below it memory is wasted.
+constexpr std::uint32_t kMaxLoad = 92;
+// Growing by an eighth keeps it at least 82 % full.
+constexpr std::uint32_t kGrowthDivisor = 8;
+
+// Below this part of what it could hold, a segment gives memory back.
+constexpr std::uint32_t kShrinkDivisor = 8;
+// How many cells with equal hashes are thinkable.
+constexpr std::size_t kMaxTwins = 8;
+
+constexpr std::uint32_t HomesIn(std::uint32_t extent) { return extent - kTail; }
+
+constexpr std::uint32_t CellsIn(std::uint32_t extent) {
+  return static_cast<std::uint32_t>(std::uint64_t{HomesIn(extent)} * kMaxLoad / 100);
+}
+
+constexpr std::uint32_t WholePages(std::uint32_t cells) {
+  return (cells + Segment::kPageCells - 1) / Segment::kPageCells * Segment::kPageCells;
+}
+
+}  // namespace
+
+void Segment::Init(Cell* cells, std::uint32_t max_cells, int skip_bits) {
+  cells_ = cells;
+  max_cells_ = max_cells;
+  skip_bits_ = static_cast<std::uint8_t>(skip_bits);
+}
+
+std::uint32_t Segment::HomeIn(std::uint64_t order, std::uint32_t homes) const {
+  // The hash has 61 bits; those that all keys here share are shifted out.
+  const std::uint64_t share = order << (3 + skip_bits_);
+  __extension__ using UWide = unsigned __int128;
+  return static_cast<std::uint32_t>((UWide{share} * homes) >> 64);
+}
+
+std::uint32_t Segment::Home(std::uint64_t order) const {
+  return HomeIn(order, growing() && order < boundary_ ? old_homes_ : homes());
+}
+
+void Segment::Prefetch(const KeyHash& hash) const {
+  if (cells_ == nullptr) return;
+  const Cell* home = cells_ + HomeIn(hash.high, homes());
+  __builtin_prefetch(home, 1);
+  __builtin_prefetch(home + 2, 1);
+}
+
+Cell* Segment::Find(const KeyHash& hash) const {
+  if (count_ == 0) return nullptr;
+  for (Cell* cell = cells_ + Home(hash.high); cell != cells_ + extent_; ++cell) {
+    if (cell->empty() || cell->order() > hash.high) return nullptr;
+    if (cell->Is(hash)) return cell;
+  }
+  return nullptr;
+}
+
+std::uint32_t Segment::ExtentFor(std::uint32_t cells) const {
+  std::uint32_t extent = std::max(extent_, kPageCells);
+  while (extent < max_cells_ && CellsIn(extent) < cells) {
+    extent = std::min(extent + WholePages(extent / kGrowthDivisor), max_cells_);
+  }
+  return extent;
+}
+
+std::uint32_t Segment::PagesNeededFor(std::uint32_t more) const {
+  std::uint32_t extent = ExtentFor(count_ + more);
+  if (extent == extent_) {
+    // An Insert lengthens the last run by at most one cell, so these empty cells catch all.
+    const auto tail_is_free = [&] {
+      return more <= extent_ && std::all_of(cells_ + extent_ - more, cells_ + extent_,
+                                            [](const Cell& cell) { return cell.empty(); });
+    };
+    if (tail_is_free()) return 0;
+    extent = ExtentFor(CellsIn(extent) + 1);
+  }
+  if (extent == extent_ || CellsIn(extent) < count_ + more) return kNoRoom;
+  return (extent - extent_) / kPageCells;
+}
+
+void Segment::Reserve(std::uint32_t more) {
+  const std::uint32_t pages = PagesNeededFor(more);
+  if (pages > 0) Grow(extent_ + pages * kPageCells);
+}
+
+void Segment::Grow(std::uint32_t extent) {
+  Move(UINT32_MAX);
+  old_homes_ = count_ > 0 ? homes() : 0;
+  boundary_ = UINT64_MAX;
+  move_position_ = extent_;
+  extent_ = extent;
+  homes_.store(HomesIn(extent), std::memory_order_relaxed);
+}
+
+// From the highest hash downwards, so that what moves up never meets what has not moved yet.
+void Segment::Move(std::uint32_t cells) {
+  while (growing() && cells > 0) {
+    if (move_position_ == 0) {
+      old_homes_ = 0;
+      return;
+    }
+    Cell* last = cells_ + --move_position_;
+    if (last->empty() || last->order() >= boundary_) continue;
+    // Cells with one hash (their low halves differ) move together: `boundary_` can't part them.
+    const std::uint64_t order = last->order();
+    std::array<Cell, kMaxTwins> twins;
+    std::size_t count = 0;
+    for (Cell* cell = last; cell >= cells_ && !cell->empty() && cell->order() == order; --cell) {
+      if (count == twins.size()) std::abort();  // Eight equal 61-bit hashes: not by chance.
+      twins[count++] = *cell;
+      Remove(cell);
+    }
+    boundary_ = order;
+    for (std::size_t i = 0; i < count; ++i) Place(twins[i]);
+    --cells;
+  }
+}
+
+void Segment::Insert(const Cell& cell) {
+  Place(cell);
+  Move(kMovesPerInsert);
+}
+
+void Segment::Place(const Cell& cell) {
+  Cell* place = cells_ + Home(cell.order());
+  while (!place->empty() && place->order() < cell.order()) ++place;
+  Cell* gap = place;
+  while (!gap->empty()) ++gap;
+  std::memmove(static_cast<void*>(place + 1), place,
+               static_cast<std::size_t>(gap - place) * sizeof(Cell));
+  *place = cell;
+  ++count_;
+  // Cells that have not moved yet were pushed up by at most one.
+  if (growing() && cell.order() < boundary_ && gap - cells_ >= move_position_) ++move_position_;
+}
+
+void Segment::Remove(Cell* cell) {
+  const Cell* end = cells_ + extent_;
+  Cell* gap = cell;
+  for (Cell* next = gap + 1;
+       next != end && !next->empty() && next != cells_ + Home(next->order()); ++next) {
+    *gap = *next;
+    gap = next;
+  }
+  *gap = Cell{};
+  --count_;
+}
+
+std::uint32_t Segment::Shrink() {
+  const std::uint32_t pages_before = pages();
+  if (pages_before <= 1 || count_ > CellsIn(extent_) / kShrinkDivisor) return 0;
+  std::vector<Cell> kept;
+  kept.reserve(count_);
+  std::copy_if(cells_, cells_ + extent_, std::back_inserter(kept),
+               [](const Cell& cell) { return !cell.empty(); });
+  // What the kernel takes back reads as zeros; where it can't (pages larger than ours), we write them.
+  if (madvise(cells_, extent_ * sizeof(Cell), MADV_DONTNEED) != 0) {
+    std::fill(cells_, cells_ + extent_, Cell{});
+  }
+  extent_ = 0;
+  count_ = 0;
+  old_homes_ = 0;
+  sweep_position = 0;
+  if (kept.empty()) {
+    homes_.store(0, std::memory_order_relaxed);
+    return pages_before;
+  }
+  Grow(ExtentFor(2 * static_cast<std::uint32_t>(kept.size())));
+  for (const Cell& cell : kept) Place(cell);
+  return pages_before - pages();
+}
+
+}  // namespace sluice::store

@@ -1,0 +1,455 @@
+#include "store/memory/table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::store {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// About so many keys to a segment when the store is full: enough that all segments fill evenly,
+// few enough that a look at all of them is short.
+constexpr std::size_t kKeysPerSegment = 4096;
+constexpr std::size_t kMinSegments = 64;
+constexpr std::size_t kMaxSegments = 65536;
+constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
+
+// Every so many operations a segment looks at a few of its cells, and an Insert at a few more, so
+// that what is over goes away without anyone waiting for it.
+constexpr std::uint16_t kOperationsPerSweep = 32;
+constexpr std::uint32_t kCellsPerSweep = 16;
+constexpr std::uint32_t kCellsPerInsert = 4;
+// How many cells of other segments a new key looks at when its own has none to drop.
+constexpr std::size_t kForeignCells = 8192;
+
+// Calls over so many limits are judged without allocating.
+constexpr std::size_t kPartsOnStack = 8;
+
+// When the key will be as if never used; kNever while a grant is left.
+WallTime FreshAt(const Cell& cell) {
+  const algo::State state = cell.State();
+  return state.grant > 0 ? algo::kNever : algo::FreshAt(cell.Numbers(), state);
+}
+
+Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::State& state,
+                        WallTime touched) {
+  return {.live = state.grant > 0 || algo::FreshAt(limit, state) > now,
+          .level = algo::Left(limit, now, state),
+          .grant = state.grant,
+          .touched = touched};
+}
+
+KeyState Describe(const Cell& cell, WallTime now) {
+  const LimitNumbers& limit = cell.Numbers();
+  algo::State state = cell.State();
+  const WallTime touched = state.at;
+  algo::Advance(limit, now, state);
+  const Extended* extended = cell.extended();
+  return {.name = extended != nullptr ? extended->name : std::string(),
+          .id = cell.id(),
+          .limit = limit,
+          .verdict = Look(limit, now, state),
+          .inspection = InspectionOf(limit, now, state, touched)};
+}
+
+std::uint32_t CellsPerSegment(std::size_t max_keys, std::size_t segments) {
+  const double mean = static_cast<double>(max_keys) / static_cast<double>(segments);
+  // Six standard deviations: no segment is full before the store is.
+  const double most = mean + 6 * std::sqrt(mean) + 64;
+  const auto cells = static_cast<std::size_t>(most / 0.9) + 64;
+  return static_cast<std::uint32_t>((cells + Segment::kPageCells - 1) / Segment::kPageCells *
+                                    Segment::kPageCells);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MemoryStore::Table>> MemoryStore::Table::Create(
+    const MemoryStoreOptions& options) {
+  if (options.max_keys < 1 || options.max_keys > kMaxKeys) {
+    return Error{ErrorCode::kInvalidOptions, "max_keys must be between 1 and 2^36, found " +
+                                                 std::to_string(options.max_keys)};
+  }
+  const std::size_t segments =
+      std::clamp(std::bit_floor(options.max_keys / kKeysPerSegment + 1), kMinSegments, kMaxSegments);
+  const std::size_t least_bytes = segments * sizeof(Segment) + Segment::kPageBytes;
+  if (options.max_bytes != 0 && options.max_bytes < least_bytes) {
+    return Error{ErrorCode::kInvalidOptions,
+                 "max_bytes must be 0 or at least " + std::to_string(least_bytes) + " for " +
+                     std::to_string(options.max_keys) + " keys, found " +
+                     std::to_string(options.max_bytes)};
+  }
+  const std::uint32_t segment_cells = CellsPerSegment(options.max_keys, segments);
+  const std::size_t cell_count = segments * segment_cells;
+  void* memory = mmap(nullptr, cell_count * sizeof(Cell), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return Error{ErrorCode::kInvalidOptions,
+                 "can't reserve " + std::to_string(cell_count * sizeof(Cell)) +
+                     " bytes of address space for " + std::to_string(options.max_keys) +
+                     " keys; lower max_keys or raise the limit (ulimit -v)"};
+  }
+  // Huge pages would make whole ranges resident of which only the beginnings are used.
+  madvise(memory, cell_count * sizeof(Cell), MADV_NOHUGEPAGE);
+  return std::unique_ptr<Table>(
+      new Table(options, static_cast<Cell*>(memory), cell_count, segments, segment_cells));
+}
+
+MemoryStore::Table::Table(const MemoryStoreOptions& options, Cell* cells, std::size_t cell_count,
+                          std::size_t segment_count, std::uint32_t segment_cells)
+    : options_(options),
+      cells_(cells),
+      cell_count_(cell_count),
+      segment_count_(segment_count),
+      segment_shift_(61 - std::countr_zero(segment_count)),
+      segments_(std::make_unique<Segment[]>(segment_count)),
+      bytes_(segment_count * sizeof(Segment)) {
+  for (std::size_t i = 0; i < segment_count; ++i) {
+    segments_[i].Init(cells + i * segment_cells, segment_cells, std::countr_zero(segment_count));
+  }
+}
+
+MemoryStore::Table::~Table() {
+  for (Segment& segment : std::span(segments_.get(), segment_count_)) {
+    for (std::uint32_t i = 0; i < segment.extent(); ++i) delete segment.at(i)->extended();
+  }
+  munmap(cells_, cell_count_ * sizeof(Cell));
+}
+
+void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
+  Use& use = call.uses[0];
+  Segment& segment = SegmentOf(hash);
+  const std::lock_guard lock(segment.lock);
+  if (++segment.operations >= kOperationsPerSweep) Sweep(segment, call.now, kCellsPerSweep);
+  call.ok = true;
+  if (call.operation == Operation::kReset) return Forget(call, use, segment, hash);
+  Cell* const cell = segment.Find(hash);
+  if (call.operation == Operation::kInspect) return Inspect(call, use, cell);
+
+  Loaded loaded;
+  Load(cell, *use.limit, call.now, loaded);
+  Subject* const subject = &loaded.subject;
+  Decide(call, {&subject, 1});
+  if (!WriteBack(call, use, {segment, hash, cell}, loaded, /*reserved=*/false)) {
+    call.ok = false;
+    call.error = ErrorCode::kStoreFull;
+  }
+}
+
+void MemoryStore::Table::RunSeveral(Call& call) {
+  const std::size_t count = call.uses.size();
+  if (count <= kPartsOnStack) {
+    std::array<Part, kPartsOnStack> parts;
+    return RunParts(call, {parts.data(), count});
+  }
+  std::vector<Part> parts(count);
+  RunParts(call, parts);
+}
+
+void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
+  std::array<Segment*, kMaxLimitsPerCall> segments;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].hash = HashOf(call.uses[i].key);
+    parts[i].segment = segments[i] = &SegmentOf(parts[i].hash);
+    parts[i].segment->Prefetch(parts[i].hash);
+    for (std::size_t j = 0; j < i && parts[i].shared_with == nullptr; ++j) {
+      if (parts[j].hash == parts[i].hash) parts[i].shared_with = &parts[j];
+    }
+  }
+  const auto begin = segments.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(parts.size());
+  std::sort(begin, end);
+  const auto last = std::unique(begin, end);
+  std::for_each(begin, last, [](Segment* segment) { segment->lock.lock(); });
+  RunLocked(call, parts);
+  std::for_each(begin, last, [](Segment* segment) { segment->lock.unlock(); });
+}
+
+void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
+  call.ok = true;
+  call.affected = 0;
+  if (call.operation == Operation::kReset || call.operation == Operation::kInspect) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (call.operation == Operation::kReset) {
+        Forget(call, call.uses[i], *parts[i].segment, parts[i].hash);
+      } else {
+        Inspect(call, call.uses[i], parts[i].segment->Find(parts[i].hash));
+      }
+    }
+    return;
+  }
+  std::array<Subject*, kMaxLimitsPerCall> subjects;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    if (part.shared_with == nullptr) {
+      Load(part.segment->Find(part.hash), *call.uses[i].limit, call.now, part.loaded);
+    }
+    subjects[i] = &(part.shared_with != nullptr ? part.shared_with : &part)->loaded.subject;
+  }
+  if (call.operation != Operation::kPeek && !ReserveFor(parts, call.now)) {
+    call.ok = false;
+    call.error = ErrorCode::kStoreFull;
+    return;
+  }
+  Decide(call, {subjects.data(), parts.size()});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    if (part.shared_with != nullptr) continue;
+    // Found again, because what was written before may have moved it.
+    const Place place{*part.segment, part.hash, part.segment->Find(part.hash)};
+    WriteBack(call, call.uses[i], place, part.loaded, part.reserved);
+  }
+}
+
+// Room for every new key, before anything is taken: all or nothing holds for memory, too.
+bool MemoryStore::Table::ReserveFor(std::span<Part> parts, WallTime now) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    if (part.loaded.present || part.shared_with != nullptr) continue;
+    const auto earlier = parts.first(i);
+    const auto promised = std::count_if(earlier.begin(), earlier.end(), [&](const Part& other) {
+      return other.reserved && other.segment == part.segment;
+    });
+    part.reserved =
+        EnsureRoom(*part.segment, part.loaded, static_cast<std::uint32_t>(promised), now);
+    if (part.reserved) continue;
+    for (const Part& other : earlier) {
+      if (other.reserved) keys_.fetch_sub(1, kRelaxed);
+    }
+    return false;
+  }
+  return true;
+}
+
+void MemoryStore::Table::Forget(Call& call, Use& use, Segment& segment, const KeyHash& hash) {
+  Cell* cell = segment.Find(hash);
+  if (cell != nullptr) {
+    if (FreshAt(*cell) > call.now) ++call.affected;
+    Drop(segment, cell);
+  }
+  const LimitNumbers& limit = use.limit->numbers();
+  use.verdict = Look(limit, call.now, algo::Fresh(limit, call.now));
+}
+
+void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) const {
+  const LimitNumbers& limit = use.limit->numbers();
+  Loaded loaded;
+  Load(cell, *use.limit, call.now, loaded);
+  const algo::State& state = loaded.subject.state;
+  use.verdict = Look(limit, call.now, state);
+  if (use.inspection == nullptr) return;
+  *use.inspection =
+      InspectionOf(limit, call.now, state, cell != nullptr ? cell->State().at : WallTime{});
+}
+
+void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now,
+                              Loaded& loaded) const {
+  const LimitNumbers& numbers = limit.numbers();
+  algo::State& state = loaded.subject.state;
+  loaded.present = cell != nullptr;
+  const LimitNumbers* from = nullptr;
+  if (cell != nullptr) {
+    state = cell->State();
+    from = &cell->Numbers();
+    loaded.converted = *from != numbers;
+  }
+  if (from == nullptr || from->algorithm != numbers.algorithm) {
+    const std::int64_t grant = state.grant;
+    state = algo::Fresh(numbers, now);
+    state.grant = grant;
+    if (algo::NeedsHistory(numbers.algorithm)) {
+      loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
+      state.history = &loaded.made->history;
+    }
+  } else if (loaded.converted) {
+    loaded.clock_set_back = algo::Convert(*from, numbers, now, state) == algo::ClockSeen::kSetBack;
+  }
+  if (algo::Advance(numbers, now, state) == algo::ClockSeen::kSetBack) {
+    loaded.clock_set_back = true;
+  }
+}
+
+bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place& place,
+                                   Loaded& loaded, bool reserved) {
+  Segment& segment = place.segment;
+  algo::State& state = loaded.subject.state;
+  if (loaded.clock_set_back && call.operation != Operation::kPeek) {
+    algo::Commit(use.limit->numbers(), state);
+    loaded.subject.changed = true;
+  }
+  const bool as_if_never_used =
+      !loaded.present && state.grant == 0 &&
+      (!loaded.subject.changed || algo::FreshAt(use.limit->numbers(), state) <= call.now);
+  if (!loaded.subject.changed || as_if_never_used) {
+    if (reserved) keys_.fetch_sub(1, kRelaxed);
+    return true;
+  }
+  if (loaded.converted || call.operation != Operation::kCheck) segment.nothing_fresh_before = 0;
+  if (loaded.present) {
+    Overwrite(*place.cell, place.hash, use, loaded);
+    return true;
+  }
+  if (!reserved && !EnsureRoom(segment, loaded, 0, call.now)) return false;
+  Cell cell;
+  if (options_.keep_names || !cell.TryPack(place.hash, *use.limit, state)) {
+    cell.SetExtended(place.hash, Extend(use, loaded).release());
+  }
+  segment.nothing_fresh_before = 0;
+  segment.Insert(cell);
+  Sweep(segment, call.now, kCellsPerInsert);
+  return true;
+}
+
+// A heap block that holds what `loaded` says.
+std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loaded) {
+  auto extended = loaded.made ? std::move(loaded.made)
+                              : std::make_unique<Extended>(Extended{.limit = *use.limit});
+  extended->state = loaded.subject.state;
+  if (options_.keep_names) AppendKeyName(use.key, extended->name);
+  CountBytes(*extended);
+  return extended;
+}
+
+void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const Use& use,
+                                   Loaded& loaded) {
+  Extended* const old = cell.extended();
+  if (!options_.keep_names && cell.TryPack(hash, *use.limit, loaded.subject.state)) {
+    Free(old);
+  } else if (old != nullptr && !loaded.made) {
+    old->limit = *use.limit;
+    old->state = loaded.subject.state;
+    CountBytes(*old);
+  } else {
+    cell.SetExtended(hash, Extend(use, loaded).release());
+    Free(old);
+  }
+}
+
+void MemoryStore::Table::CountBytes(Extended& extended) {
+  const std::size_t bytes = extended.Bytes();
+  // Unsigned, so that a smaller size wraps around and subtracts.
+  bytes_.fetch_add(bytes - extended.counted_bytes, kRelaxed);
+  extended.counted_bytes = bytes;
+}
+
+void MemoryStore::Table::Free(Extended* extended) {
+  if (extended == nullptr) return;
+  bytes_.fetch_sub(extended->counted_bytes, kRelaxed);
+  delete extended;
+}
+
+bool MemoryStore::Table::FitsCeiling(std::size_t more_bytes) const {
+  return options_.max_bytes == 0 || bytes_.load(kRelaxed) + more_bytes <= options_.max_bytes;
+}
+
+bool MemoryStore::Table::EnsureRoom(Segment& segment, const Loaded& loaded,
+                                    std::uint32_t promised, WallTime now) {
+  const std::size_t heap_bytes = loaded.made || options_.keep_names ? sizeof(Extended) : 0;
+  const bool counted =
+      keys_.fetch_add(1, kRelaxed) < options_.max_keys || FreeOneAnywhere(segment, now);
+  while (counted) {
+    const std::uint32_t pages = segment.PagesNeededFor(promised + 1);
+    const std::size_t page_bytes = std::size_t{pages} * Segment::kPageBytes;
+    const std::size_t bytes = page_bytes + heap_bytes;
+    if (pages != Segment::kNoRoom && (bytes == 0 || FitsCeiling(bytes))) {
+      segment.Reserve(promised + 1);
+      bytes_.fetch_add(page_bytes, kRelaxed);
+      return true;
+    }
+    if (!FreeOne(segment, now)) break;
+  }
+  keys_.fetch_sub(1, kRelaxed);
+  refused_.fetch_add(1, kRelaxed);
+  return false;
+}
+
+// Drops the first cell without information that it finds; looks at each cell at most once.
+bool MemoryStore::Table::FreeOne(Segment& segment, WallTime now) {
+  if (now.time_since_epoch().count() < segment.nothing_fresh_before) return false;
+  WallTime earliest = algo::kNever;
+  for (std::uint32_t looked = 0; looked < segment.extent(); ++looked) {
+    if (++segment.sweep_position >= segment.extent()) segment.sweep_position = 0;
+    Cell* cell = segment.at(segment.sweep_position);
+    if (cell->empty()) continue;
+    const WallTime fresh_at = FreshAt(*cell);
+    if (fresh_at <= now) {
+      Drop(segment, cell);
+      expired_.fetch_add(1, kRelaxed);
+      return true;
+    }
+    earliest = std::min(earliest, fresh_at);
+  }
+  segment.nothing_fresh_before = earliest.time_since_epoch().count();
+  return false;
+}
+
+bool MemoryStore::Table::FreeOneAnywhere(Segment& own, WallTime now) {
+  if (FreeOne(own, now)) return true;
+  std::size_t looked = 0;
+  for (std::size_t i = 0; i < segment_count_ && looked < kForeignCells; ++i) {
+    Segment& other = segments_[free_hand_.fetch_add(1, kRelaxed) % segment_count_];
+    // Only tried: this call, or one that waits for it, may hold that lock already.
+    if (!other.lock.try_lock()) continue;
+    const std::lock_guard lock(other.lock, std::adopt_lock);
+    looked += other.extent();
+    if (FreeOne(other, now)) return true;
+  }
+  return false;
+}
+
+void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cells) {
+  segment.operations = 0;
+  bool dropped = false;
+  for (; cells > 0 && segment.count() > 0; --cells) {
+    if (segment.sweep_position >= segment.extent()) segment.sweep_position = 0;
+    Cell* cell = segment.at(segment.sweep_position);
+    if (!cell->empty() && FreshAt(*cell) <= now) {
+      Drop(segment, cell);  // Its place may hold the next one now.
+      expired_.fetch_add(1, kRelaxed);
+      dropped = true;
+    } else {
+      ++segment.sweep_position;
+    }
+  }
+  if (dropped) bytes_.fetch_sub(std::size_t{segment.Shrink()} * Segment::kPageBytes, kRelaxed);
+}
+
+void MemoryStore::Table::Drop(Segment& segment, Cell* cell) {
+  Free(cell->extended());
+  segment.Remove(cell);
+  keys_.fetch_sub(1, kRelaxed);
+}
+
+void MemoryStore::Table::Walk(WallTime now,
+                              const std::function<bool(const KeyState&)>& visit) const {
+  std::vector<KeyState> found;
+  for (Segment& segment : std::span(segments_.get(), segment_count_)) {
+    found.clear();
+    {
+      const std::lock_guard lock(segment.lock);
+      for (std::uint32_t i = 0; i < segment.extent(); ++i) {
+        const Cell& cell = *segment.at(i);
+        if (!cell.empty() && FreshAt(cell) > now) found.push_back(Describe(cell, now));
+      }
+    }
+    for (const KeyState& key : found) {
+      if (!visit(key)) return;
+    }
+  }
+}
+
+MemoryStoreStats MemoryStore::Table::StatsApprox() const {
+  return {.keys = keys_.load(kRelaxed),
+          .bytes = bytes_.load(kRelaxed),
+          .expired = expired_.load(kRelaxed),
+          .refused = refused_.load(kRelaxed)};
+}
+
+}  // namespace sluice::store

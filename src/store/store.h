@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include <sluice/decision.h>
+#include <sluice/limit.h>
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "base/key.h"
+
+namespace sluice::store {
+
+/// What kInspect tells of a key.
+struct Inspection {
+  bool live = false;       ///< False: as if never used.
+  std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
+  std::int64_t grant = 0;
+  WallTime touched{};  ///< When something was last taken or given, or where its window begins.
+};
+
+/// One limit's part in a call: the question, and, once the call is done, the answer.
+struct Use {
+  Key key;
+  const Limit* limit = nullptr;
+  std::int64_t cost = 1;  ///< ≥ 0
+  Mode mode = Mode::kEnforce;
+  bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
+  std::uint64_t slot = 0;     ///< Concurrency; 0 lets the store choose an id.
+  Receipt receipt;            ///< Answer of a check; question of an adjustment.
+  Verdict verdict;            ///< Answer.
+  Inspection* inspection = nullptr;  ///< kInspect: where the answer goes.
+};
+
+enum class Operation : std::uint8_t {
+  kCheck,    ///< All uses together: takes from all of them or from none.
+  kPeek,     ///< What kCheck would say.
+  kReset,    ///< Every use's key: as if never used.
+  kGrant,    ///< Every use's `cost` is added to what the key may spend first. Not concurrency.
+  kAdjust,   ///< Makes of every use's `receipt` one of `cost`: gives back or charges the difference.
+  kRelease,  ///< Frees every use's `slot`.
+  kRenew,    ///< Every use's `slot` lives on from now.
+  kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
+};
+
+/// A question to a store. It belongs to the caller, and must stay where it is until it is done.
+struct Call {
+  Operation operation = Operation::kCheck;
+  std::span<Use> uses;
+  WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
+
+  /// Answers.
+  bool ok = false;       ///< False: `error` says why, and nothing was changed.
+  ErrorCode error{};
+  bool allowed = false;  ///< kCheck, kPeek: whether the call passes.
+  /// kReset: keys that had something to forget. kRelease, kRenew: slots that were held.
+  std::size_t affected = 0;
+
+  /// Run by a store that answered "later", in a later turn of the caller's loop.
+  void (*on_done)(Call& call, void* context) = nullptr;
+  void* context = nullptr;
+};
+
+enum class Answered : std::uint8_t {
+  kNow,
+  kLater,  ///< `on_done` will be run; never before Submit returns.
+};
+
+/// One key as a walk over a store finds it.
+struct KeyState {
+  std::string name;  ///< As AppendKeyName writes it; empty if the store keeps no names.
+  std::uint64_t id;  ///< Stands for the key where there is no name.
+  LimitNumbers limit;
+  Verdict verdict;  ///< As a kPeek of cost 0 says.
+  Inspection inspection;
+};
+
+/// Where the state of keys lives. Every store gives the same answers to the same calls.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, and are
+  /// judged in order.
+  virtual Answered Submit(Call& call) = 0;
+
+  /// Answers independent calls, one after the other as far as anyone can tell, but faster. The
+  /// calls that are answered later are those that Submit would answer later.
+  virtual void SubmitBatch(std::span<Call* const> calls) = 0;
+};
+
+}  // namespace sluice::store

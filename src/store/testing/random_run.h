@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "algo/testing/choices.h"
+#include "store/testing/driver.h"
+
+namespace sluice::store::testing {
+
+struct RunOptions {
+  int steps = 100;
+  /// Part of the run's keys: a run starts with keys that the store has never seen.
+  std::string scope;
+};
+
+/// Lets the store and the model answer the same arbitrary operations (all kinds, over few keys whose
+/// limits change, at arbitrary times) until `choices` are exhausted or enough steps are done.
+/// Nothing if they always agreed; else what differed, and the operations that led there.
+std::optional<std::string> RunAgainstModel(Driver& driver, algo::testing::Choices& choices,
+                                           const RunOptions& options);
+
+}  // namespace sluice::store::testing
