@@ -58,13 +58,14 @@ function(sluice_test name)
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# sluice_bench(<name> SOURCES <file>... [DEPS <target>...]): a Google Benchmark executable.
+# sluice_bench(<name> SOURCES <file>... [DEPS <target>...])
+# A program that measures, and writes its figures to the file given with --json.
 function(sluice_bench name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   _sluice_arguments("sluice_bench(${name})")
   if(SLUICE_BUILD_BENCH)
     add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE ${arg_DEPS} benchmark::benchmark_main)
+    target_link_libraries(${name} PRIVATE ${arg_DEPS})
     sluice_lto(${name} LINK)
   endif()
 endfunction()

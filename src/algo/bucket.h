@@ -40,8 +40,8 @@ inline ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) 
 }
 
 inline std::int64_t Left(const LimitNumbers& limit, const State& state) {
-  const std::int64_t whole = state.value / limit.rate_den;
-  return whole - (state.value % limit.rate_den < 0);
+  if (state.value >= 0) return state.value / limit.rate_den;
+  return -CeilDiv(-state.value, limit.rate_den);
 }
 
 /// The moment at which `amount` more units have arrived.

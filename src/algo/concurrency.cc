@@ -71,7 +71,7 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std:
 }
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {
-  if (state.value == 0) return state.at;
+  if (state.value == 0) return WallTime{};
   return ExpiryOf(limit, state, state.history->slots.back());
 }
 

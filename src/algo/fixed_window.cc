@@ -45,7 +45,7 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state) {
 }
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {
-  return state.value == 0 ? state.at : EndOf(limit, state.at);
+  return state.value == 0 ? WallTime{} : EndOf(limit, state.at);
 }
 
 void Take(State& state, std::int64_t cost) {

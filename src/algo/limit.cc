@@ -57,7 +57,7 @@ Result<LimitNumbers> WithRate(LimitNumbers numbers, const char* field, Rate rate
     held = algo::LargestBelow(exact, max_denominator);
     const Wide wanted = exact.numerator * held.denominator;
     const Wide missing = wanted - held.numerator * exact.denominator;
-    if (held.numerator == 0 || missing >= wanted / kRatePrecision) {
+    if (held.numerator == 0 || missing > (wanted - 1) / kRatePrecision) {
       return Refuse(std::string(field) + " of " + std::to_string(rate.tokens) + " per " +
                     std::to_string(rate.period.count()) + " µs can't be held exactly with a cap of " +
                     std::to_string(numbers.cap) +

@@ -60,6 +60,7 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std:
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {
   if (state.value > 0) return state.at + limit.window + DecayTime(limit, state.value, 0);
+  if (state.previous == 0) return WallTime{};
   return state.at + DecayTime(limit, state.previous, 0);
 }
 

@@ -51,7 +51,7 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std:
 }
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {
-  if (state.value == 0) return state.at;
+  if (state.value == 0) return WallTime{};
   return TimeOf(state, state.history->log.back()) + limit.window;
 }
 

@@ -22,14 +22,19 @@ using store::Use;
 // Calls of so many limits, and batches in portions of so many checks, need no allocation.
 constexpr std::size_t kOnStack = 16;
 
-Use ToUse(const LimitUse& asked) {
-  Use use;
+// Asks `use`, whose answers a store overwrites anyway, what `asked` says.
+void Ask(const LimitUse& asked, Use& use) {
   use.key = {.scope = asked.limit->name, .tag = asked.key};
   use.limit = &asked.limit->limit;
   use.cost = asked.cost;
   use.mode = asked.mode;
   use.count_denied = asked.count_denied;
   use.slot = asked.slot;
+}
+
+Use ToUse(const LimitUse& asked) {
+  Use use;
+  Ask(asked, use);
   return use;
 }
 
@@ -55,6 +60,16 @@ std::string Explain(ErrorCode code) {
 }
 
 Error ToError(ErrorCode code) { return {code, Explain(code)}; }
+
+// A limit that would not deny a call does not close it either.
+FailureMode FailureModeOf(const LimitUse& asked) {
+  return asked.mode == Mode::kEnforce ? asked.limit->on_failure : FailureMode::kOpen;
+}
+
+// What a use was told; if the call was not counted, that nothing was taken.
+LimitStatus StatusOf(const Call& call, const Use& use) {
+  return call.ok ? LimitStatus{use.verdict, use.receipt} : LimitStatus{};
+}
 
 // What the limits' failure modes say when the store has no room for a key.
 Decision Degraded(std::span<const FailureMode> modes) {
@@ -89,14 +104,14 @@ struct Limiter::Impl {
     store->Submit(call);
   }
 
-  // The decision of an answered check, by failure mode if there was no room. `asked(i)` is the
-  // limit of the call's i-th use.
-  template <typename Asked>
-  static Result<Decision> Decided(const Call& call, Asked asked) {
+  // The decision of an answered check, by failure mode if there was no room. `failure_mode(i)` is
+  // that of the call's i-th use.
+  template <typename ModeOf>
+  static Result<Decision> Decided(const Call& call, ModeOf failure_mode) {
     if (call.ok) return limiter::Headline(call);
     if (call.error != ErrorCode::kStoreFull) return ToError(call.error);
     std::array<FailureMode, kMaxLimitsPerCall> modes;
-    for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = asked(i).on_failure;
+    for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = failure_mode(i);
     return Degraded({modes.data(), call.uses.size()});
   }
 };
@@ -120,8 +135,8 @@ Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, s
   Use use = ToUse(limit, key, cost);
   Call call;
   impl_->Run(Operation::kCheck, {&use, 1}, call);
-  if (status != nullptr) *status = {use.verdict, use.receipt};
-  return Impl::Decided(call, [&](std::size_t) -> const NamedLimit& { return limit; });
+  if (status != nullptr) *status = StatusOf(call, use);
+  return Impl::Decided(call, [&](std::size_t) { return limit.on_failure; });
 }
 
 Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
@@ -129,7 +144,7 @@ Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
   Use use = ToUse(limit, key, cost);
   Call call;
   impl_->Run(Operation::kPeek, {&use, 1}, call);
-  return Impl::Decided(call, [&](std::size_t) -> const NamedLimit& { return limit; });
+  return Impl::Decided(call, [&](std::size_t) { return limit.on_failure; });
 }
 
 Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
@@ -138,13 +153,13 @@ Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
   std::array<Use, kOnStack> few;
   std::vector<Use> many(uses.size() > kOnStack ? uses.size() : 0);
   const std::span<Use> asked = many.empty() ? std::span(few).first(uses.size()) : std::span(many);
-  for (std::size_t i = 0; i < uses.size(); ++i) asked[i] = ToUse(uses[i]);
+  for (std::size_t i = 0; i < uses.size(); ++i) Ask(uses[i], asked[i]);
   Call call;
   impl_->Run(Operation::kCheck, asked, call);
   for (std::size_t i = 0; i < std::min(statuses.size(), uses.size()); ++i) {
-    statuses[i] = {asked[i].verdict, asked[i].receipt};
+    statuses[i] = StatusOf(call, asked[i]);
   }
-  return Impl::Decided(call, [&](std::size_t i) -> const NamedLimit& { return *uses[i].limit; });
+  return Impl::Decided(call, [&](std::size_t i) { return FailureModeOf(uses[i]); });
 }
 
 Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
@@ -154,24 +169,28 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
     if (use.cost < 0) return ToError(ErrorCode::kInvalidCost);
     if (use.key.size() > kMaxKeyBytes) return ToError(ErrorCode::kInvalidKey);
   }
-  const WallTime now = impl_->clock.Now();
-  std::array<Use, kOnStack> asked;
-  std::array<Call, kOnStack> calls;
+  // Made once for each thread: to fill all of this with zeros takes as long as some of the checks.
+  thread_local std::array<Use, kOnStack> asked;
+  thread_local std::array<Call, kOnStack> calls;
   std::array<Call*, kOnStack> pointers;
+  const WallTime now = impl_->clock.Now();
+  for (std::size_t i = 0; i < kOnStack; ++i) {
+    calls[i].uses = {&asked[i], 1};
+    calls[i].now = now;
+    pointers[i] = &calls[i];
+  }
   std::size_t allowed = 0;
   for (std::size_t done = 0; done < uses.size(); done += kOnStack) {
     const auto portion = uses.subspan(done, std::min(kOnStack, uses.size() - done));
-    for (std::size_t i = 0; i < portion.size(); ++i) {
-      asked[i] = ToUse(portion[i]);
-      calls[i] = {.uses = {&asked[i], 1}, .now = now};
-      pointers[i] = &calls[i];
-    }
+    for (std::size_t i = 0; i < portion.size(); ++i) Ask(portion[i], asked[i]);
     impl_->store->SubmitBatch({pointers.data(), portion.size()});
     for (std::size_t i = 0; i < portion.size(); ++i) {
-      decisions[done + i] = *Impl::Decided(
-          calls[i], [&](std::size_t) -> const NamedLimit& { return *portion[i].limit; });
-      allowed += decisions[done + i].allowed ? 1 : 0;
-      if (!statuses.empty()) statuses[done + i] = {asked[i].verdict, asked[i].receipt};
+      Decision& decision = decisions[done + i];
+      // Nothing else can be wrong with a use that was looked at above.
+      const FailureMode mode = FailureModeOf(portion[i]);
+      decision = calls[i].ok ? limiter::Headline(calls[i]) : Degraded({&mode, 1});
+      allowed += decision.allowed ? 1 : 0;
+      if (!statuses.empty()) statuses[done + i] = StatusOf(calls[i], asked[i]);
     }
   }
   return allowed;

@@ -17,6 +17,9 @@ bool IsTighter(const store::Use& a, const store::Use& b) {
 }  // namespace
 
 Decision Headline(const store::Call& call) {
+  if (call.uses.size() == 1 && call.uses[0].mode != Mode::kShadow) {
+    return {.allowed = call.allowed, .headline = call.uses[0].verdict};
+  }
   const store::Use* chosen = nullptr;
   for (const store::Use& use : call.uses) {
     if (use.mode == Mode::kShadow) continue;

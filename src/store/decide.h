@@ -18,6 +18,13 @@ struct Subject {
   bool changed = false;       ///< To be written back.
 };
 
+/// Whether this is a check of one limit that can't be refused: what nearly all calls are.
+inline bool IsPlainCheck(const Call& call) {
+  if (call.operation != Operation::kCheck || call.uses.size() != 1) return false;
+  const Use& use = call.uses[0];
+  return use.cost >= 0 && use.key.tag.size() + use.key.rest.size() <= kMaxKeyBytes;
+}
+
 /// Why a call makes no sense, if it doesn't. Looks at the questions only.
 std::optional<ErrorCode> Refusal(const Call& call);
 

@@ -22,52 +22,86 @@ Micros AnyPeriod(Choices& choices) {
                                 seconds{10}, seconds{60}, hours{1}, hours{24}});
 }
 
-std::int64_t AnyCap(Choices& choices, std::int64_t most) {
-  if (choices.OneIn(4)) return AnyMagnitude(choices, most);
-  return choices.Between(1, std::min<std::int64_t>(20, most));
-}
+/// What the numbers of a limit are chosen from.
+class Numbers {
+ public:
+  virtual ~Numbers() = default;
+  virtual std::int64_t Amount(std::int64_t most) = 0;
+  virtual Micros Period() = 0;
+};
 
-Result<Limit> TryBucket(Choices& choices, Algorithm algorithm) {
-  const std::int64_t capacity = AnyCap(choices, kMaxAmount);
-  const Rate rate{AnyCap(choices, kMaxAmount), AnyPeriod(choices)};
+class AnyNumbers final : public Numbers {
+ public:
+  explicit AnyNumbers(Choices& choices) : choices_(choices) {}
+  std::int64_t Amount(std::int64_t most) override {
+    if (choices_.OneIn(4)) return AnyMagnitude(choices_, most);
+    return choices_.Between(1, std::min<std::int64_t>(20, most));
+  }
+  Micros Period() override { return AnyPeriod(choices_); }
+
+ private:
+  Choices& choices_;
+};
+
+class SmallNumbers final : public Numbers {
+ public:
+  SmallNumbers(Choices& choices, Micros about) : choices_(choices), about_(about) {}
+  std::int64_t Amount(std::int64_t /*most*/) override { return choices_.Between(1, 10); }
+  Micros Period() override { return std::min(about_ * choices_.Between(1, 4), kMaxWindow); }
+
+ private:
+  Choices& choices_;
+  Micros about_;
+};
+
+Result<Limit> TryBucket(Choices& choices, Numbers& numbers, Algorithm algorithm) {
+  const std::int64_t capacity = numbers.Amount(kMaxAmount);
+  const Rate rate{numbers.Amount(kMaxAmount), numbers.Period()};
   if (algorithm == Algorithm::kLeakyBucket) {
     return Limit::LeakyBucket({.capacity = capacity, .leak = rate});
   }
-  return Limit::TokenBucket(
-      {.capacity = capacity,
-       .refill = rate,
-       .burst_allowance = choices.OneIn(4) ? choices.Between(0, 5) : 0,
-       .burst_multiplier = choices.OneIn(4) ? 1.5 : 1.0,
-       .refill_interval = choices.OneIn(3) ? AnyPeriod(choices) : Micros{0}});
+  return Limit::TokenBucket({.capacity = capacity,
+                             .refill = rate,
+                             .burst_allowance = choices.OneIn(4) ? choices.Between(0, 5) : 0,
+                             .burst_multiplier = choices.OneIn(4) ? 1.5 : 1.0,
+                             .refill_interval = choices.OneIn(3) ? numbers.Period() : Micros{0}});
 }
 
-Result<Limit> TryFixedWindow(Choices& choices) {
-  FixedWindowSpec spec{.limit = AnyCap(choices, kMaxAmount), .window = AnyPeriod(choices)};
-  spec.anchor = choices.OneOf({Anchor::kEpoch, Anchor::kEpoch, Anchor::kFirstHit,
-                               Anchor::kFirstHit, Anchor::kDay, Anchor::kWeek, Anchor::kMonth,
-                               Anchor::kYear});
+Result<Limit> TryFixedWindow(Choices& choices, Numbers& numbers) {
+  FixedWindowSpec spec{.limit = numbers.Amount(kMaxAmount), .window = numbers.Period()};
+  spec.anchor = choices.OneOf({Anchor::kEpoch, Anchor::kEpoch, Anchor::kFirstHit, Anchor::kFirstHit,
+                               Anchor::kDay, Anchor::kWeek, Anchor::kMonth, Anchor::kYear});
   if (spec.anchor != Anchor::kEpoch && spec.anchor != Anchor::kFirstHit) spec.window = Micros{0};
   return Limit::FixedWindow(spec);
 }
 
-Result<Limit> TryLimit(Choices& choices, Algorithm algorithm) {
+Result<Limit> TryLimit(Choices& choices, Numbers& numbers, Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kTokenBucket:
     case Algorithm::kLeakyBucket:
-      return TryBucket(choices, algorithm);
+      return TryBucket(choices, numbers, algorithm);
     case Algorithm::kFixedWindow:
-      return TryFixedWindow(choices);
+      return TryFixedWindow(choices, numbers);
     case Algorithm::kSlidingWindowLog:
       return Limit::SlidingWindowLog(
-          {.limit = AnyCap(choices, kMaxLogLimit), .window = AnyPeriod(choices)});
+          {.limit = numbers.Amount(kMaxLogLimit), .window = numbers.Period()});
     case Algorithm::kSlidingWindowCounter:
       return Limit::SlidingWindowCounter(
-          {.limit = AnyCap(choices, kMaxAmount), .window = AnyPeriod(choices)});
+          {.limit = numbers.Amount(kMaxAmount), .window = numbers.Period()});
     case Algorithm::kConcurrency:
       break;
   }
-  return Limit::Concurrency(
-      {.limit = AnyCap(choices, kMaxSlots), .time_to_live = AnyPeriod(choices)});
+  return Limit::Concurrency({.limit = numbers.Amount(kMaxSlots), .time_to_live = numbers.Period()});
+}
+
+/// Buckets whose rate can't be held exactly are refused, and others tried.
+Limit LimitFrom(Choices& choices, Numbers& numbers, Algorithm algorithm) {
+  while (!choices.exhausted()) {
+    if (Result<Limit> limit = TryLimit(choices, numbers, algorithm)) return *limit;
+  }
+  ByteChoices nothing({});
+  AnyNumbers smallest(nothing);
+  return TryLimit(nothing, smallest, algorithm).value();
 }
 
 }  // namespace
@@ -95,17 +129,16 @@ std::int64_t AnyMagnitude(Choices& choices, std::int64_t most) {
 }
 
 Limit AnyLimit(Choices& choices, Algorithm algorithm) {
-  while (!choices.exhausted()) {
-    // Buckets whose rate can't be held exactly are refused.
-    if (Result<Limit> limit = TryLimit(choices, algorithm)) return *limit;
-  }
-  ByteChoices nothing({});
-  return TryLimit(nothing, algorithm).value();
+  AnyNumbers numbers(choices);
+  return LimitFrom(choices, numbers, algorithm);
 }
 
-Algorithm AnyAlgorithm(Choices& choices) {
-  return choices.OneOf(kAlgorithms);
+Limit AnySmallLimit(Choices& choices, Algorithm algorithm, Micros about) {
+  SmallNumbers numbers(choices, about);
+  return LimitFrom(choices, numbers, algorithm);
 }
+
+Algorithm AnyAlgorithm(Choices& choices) { return choices.OneOf(kAlgorithms); }
 
 std::vector<std::uint64_t> TestSeeds(std::size_t count) {
   if (const char* text = std::getenv("SLUICE_TEST_SEED")) return {std::stoull(text)};

@@ -59,6 +59,8 @@ std::int64_t AnyMagnitude(Choices& choices, std::int64_t most);
 /// A limit of the algorithm: mostly of a size at which much happens in a few calls, else anything
 /// from one a century to the largest that there is.
 Limit AnyLimit(Choices& choices, Algorithm algorithm);
+/// A small one whose window or period is a few times `about`: such limits change at one pace.
+Limit AnySmallLimit(Choices& choices, Algorithm algorithm, Micros about);
 Algorithm AnyAlgorithm(Choices& choices);
 
 /// The seeds of a random test: `count` new ones, which are printed, or the one that the environment
@@ -66,8 +68,7 @@ Algorithm AnyAlgorithm(Choices& choices);
 std::vector<std::uint64_t> TestSeeds(std::size_t count);
 
 inline constexpr std::initializer_list<Algorithm> kAlgorithms = {
-    Algorithm::kTokenBucket,       Algorithm::kLeakyBucket,
-    Algorithm::kFixedWindow,       Algorithm::kSlidingWindowLog,
-    Algorithm::kSlidingWindowCounter, Algorithm::kConcurrency};
+    Algorithm::kTokenBucket,      Algorithm::kLeakyBucket,          Algorithm::kFixedWindow,
+    Algorithm::kSlidingWindowLog, Algorithm::kSlidingWindowCounter, Algorithm::kConcurrency};
 
 }  // namespace sluice::algo::testing

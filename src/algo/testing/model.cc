@@ -87,10 +87,12 @@ void BucketModel::SetLevel(const Rational& level) {
 }
 
 ClockSeen BucketModel::Advance(const Integer& now) {
-  if (IsSetBack(now, at_)) {
+  const bool is_full = level_ == limit_.cap;
+  if (!is_full && IsSetBack(now, at_)) {
     at_ = now;
     return ClockSeen::kSetBack;
   }
+  if (is_full) at_ = now;
   if (now > at_) {
     SetLevel(level_ + RatePerStep() * Rational(StepOf(now) - StepOf(at_)));
     at_ = now;
@@ -133,47 +135,38 @@ void BucketModel::Adjust(const Integer& /*at*/, const Integer& delta) {
 // ---- Fixed window
 
 FixedWindowModel::FixedWindowModel(const LimitNumbers& limit, const Integer& now)
-    : limit_(limit),
-      begin_(limit.anchor == Anchor::kFirstHit ? now : WindowAt(limit, now).begin) {}
-
-Integer FixedWindowModel::EffectiveNow(const Integer& now) const {
-  return used_ > 0 && !IsSetBack(now, begin_) ? std::max(now, begin_) : now;
-}
+    : limit_(limit), begin_(limit.anchor == Anchor::kFirstHit ? now : WindowAt(limit, now).begin) {}
 
 ClockSeen FixedWindowModel::Advance(const Integer& now) {
   const bool set_back = used_ > 0 && IsSetBack(now, begin_);
-  const Integer moment = EffectiveNow(now);
-  if (limit_.anchor == Anchor::kFirstHit) {
-    if (used_ > 0 && moment >= begin_ + limit_.window.count()) used_ = 0;
-    if (used_ == 0 || set_back) begin_ = moment;
-  } else {
-    const WindowBounds window = WindowAt(limit_, moment);
-    if (window.begin > begin_) used_ = 0;
-    begin_ = window.begin;
-  }
+  if (now >= End()) used_ = 0;
+  const bool stays = used_ > 0 && !set_back;
+  if (!stays) begin_ = limit_.anchor == Anchor::kFirstHit ? now : WindowAt(limit_, now).begin;
   return set_back ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
 ClockSeen FixedWindowModel::ChangeLimit(const LimitNumbers& to, const Integer& now) {
-  const Integer moment = EffectiveNow(now);
-  const ClockSeen seen = Advance(now);
+  if (now >= End()) used_ = 0;
+  const Integer moment = std::max(now, begin_);
   limit_ = to;
   if (to.anchor != Anchor::kFirstHit) {
     begin_ = WindowAt(to, moment).begin;
-  } else if (begin_ + to.window.count() <= moment) {
+  } else if (moment >= End()) {
     begin_ = moment;
   }
-  return seen;
+  return ClockSeen::kForward;
 }
 
-Integer FixedWindowModel::Left() const { return limit_.cap - used_; }
-
-Integer FixedWindowModel::WhenLeft(const Integer& /*amount*/) const {
+Integer FixedWindowModel::End() const {
   return limit_.anchor == Anchor::kFirstHit ? Integer(begin_ + limit_.window.count())
                                             : WindowAt(limit_, begin_).end;
 }
 
-Integer FixedWindowModel::WhenFresh() const { return used_ == 0 ? Integer(0) : WhenLeft(0); }
+Integer FixedWindowModel::Left() const { return limit_.cap - used_; }
+
+Integer FixedWindowModel::WhenLeft(const Integer& /*amount*/) const { return End(); }
+
+Integer FixedWindowModel::WhenFresh() const { return used_ == 0 ? Integer(0) : End(); }
 
 void FixedWindowModel::Take(const Integer& cost, std::uint64_t /*slot*/) {
   used_ = AddUsed(used_, cost);
@@ -199,6 +192,8 @@ ClockSeen SlidingCounterModel::Advance(const Integer& now) {
     current_ = 0;
   }
   begin_ = begin;
+  // What weighs nothing any more never will again.
+  if (EstimateAt(effective_now_) == current_) previous_ = 0;
   return set_back ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
@@ -223,7 +218,7 @@ Integer SlidingCounterModel::EstimateAt(const Integer& moment) const {
 }
 
 Integer SlidingCounterModel::WhenEstimate(const Integer& most) const {
-  return FirstMoment(effective_now_, begin_ + 2 * limit_.window.count(),
+  return FirstMoment(begin_, begin_ + 2 * limit_.window.count(),
                      [&](const Integer& moment) { return EstimateAt(moment) <= most; });
 }
 
@@ -234,7 +229,7 @@ Integer SlidingCounterModel::WhenLeft(const Integer& amount) const {
 }
 
 Integer SlidingCounterModel::WhenFresh() const {
-  return EstimateAt(effective_now_) == 0 ? Integer(0) : WhenEstimate(0);
+  return previous_ == 0 && current_ == 0 ? Integer(0) : WhenEstimate(0);
 }
 
 void SlidingCounterModel::Take(const Integer& cost, std::uint64_t /*slot*/) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <boost/multiprecision/cpp_int.hpp>
+#include <boost/multiprecision/rational_adaptor.hpp>
 
 #include <sluice/limit.h>
 
@@ -18,10 +19,14 @@ namespace sluice::algo::testing {
 ///
 /// Times are whole microseconds since the epoch. Each model below is advanced to a moment before
 /// it is asked or changed; that moment is its "effective now", which is later than the clock's now
-/// if the clock is behind the key by no more than kClockTolerance. A window with nothing used, a log
-/// without calls and slots have no time of their own: for them now is now.
-using Integer = boost::multiprecision::cpp_int;
-using Rational = boost::multiprecision::cpp_rational;
+/// if the clock is behind the key by no more than kClockTolerance. What holds no information has no
+/// time of its own (a full bucket, a window with nothing used, an empty log), and neither have
+/// slots: for them now is now.
+///
+/// The numbers have room for every product that the definitions know, and throw rather than wrap.
+using Integer = boost::multiprecision::checked_int512_t;
+using Rational =
+    boost::multiprecision::number<boost::multiprecision::rational_adaptor<Integer::backend_type>>;
 
 /// Token and leaky bucket. What is left grows by the rate at every multiple of the interval.
 class BucketModel {
@@ -65,7 +70,7 @@ class FixedWindowModel {
   void Adjust(const Integer& at, const Integer& delta);
 
  private:
-  Integer EffectiveNow(const Integer& now) const;
+  Integer End() const;
 
   LimitNumbers limit_;
   Integer begin_;
@@ -89,7 +94,7 @@ class SlidingCounterModel {
 
  private:
   Integer EstimateAt(const Integer& moment) const;
-  /// The first moment from the effective now on at which the estimate is at most `most`.
+  /// The first moment since the window began at which the estimate is at most `most`.
   Integer WhenEstimate(const Integer& most) const;
 
   LimitNumbers limit_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,21 +40,36 @@ class Cell {
   /// Cells lie in the table in this order.
   [[nodiscard]] std::uint64_t order() const { return fingerprint_ >> 3; }
   [[nodiscard]] bool Is(const KeyHash& hash) const {
-    return order() == hash.high && low_ == hash.low;
+    // Without a branch: `order` alone is rarely equal.
+    return ((order() ^ hash.high) | (low_ ^ hash.low)) == 0;
   }
   [[nodiscard]] std::uint64_t id() const { return low_; }
 
   [[nodiscard]] const LimitNumbers& Numbers() const;
+  /// Whether the state lies in the cell itself and was written under these numbers.
+  [[nodiscard]] bool IsInlineUnder(const Limit& limit) const {
+    return form() != Form::kExtended && limit.shape() != 0 && shape() == limit.shape();
+  }
   [[nodiscard]] algo::State State() const;
   /// nullptr unless the form is kExtended.
-  [[nodiscard]] Extended* extended() const;
+  [[nodiscard]] Extended* extended() const {
+    return form() == Form::kExtended ? std::bit_cast<Extended*>(a_) : nullptr;
+  }
 
   /// Writes the state inline if it fits there; false (and nothing written) if it doesn't.
   bool TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state);
   void SetExtended(const KeyHash& hash, Extended* extended);
 
  private:
-  [[nodiscard]] std::uint32_t shape() const { return static_cast<std::uint32_t>(b_ >> 48); }
+  static constexpr int kTimeBits = 53;
+  static constexpr int kLowBits = 64 - kTimeBits;
+  static constexpr int kPairHighBits = 44;
+  static constexpr int kCounterBits = 27;
+  static constexpr int kCounterHighBits = kCounterBits - kLowBits;
+  static constexpr int kShapeShift = 48;
+
+  static constexpr std::uint64_t Mask(int bits) { return (std::uint64_t{1} << bits) - 1; }
+  [[nodiscard]] std::uint32_t shape() const { return static_cast<std::uint32_t>(b_ >> kShapeShift); }
 
   std::uint64_t fingerprint_ = 0;  ///< KeyHash::high, and the form in the lowest three bits.
   std::uint64_t low_ = 0;
@@ -65,5 +81,42 @@ class Cell {
 };
 
 static_assert(sizeof(Cell) == 32);
+
+inline algo::State Cell::State() const {
+  if (form() == Form::kExtended) return extended()->state;
+  algo::State state;
+  const std::uint64_t low = a_ >> kTimeBits;
+  if (form() == Form::kPair) {
+    // Shifted up first, so that the shift down copies the sign.
+    const std::uint64_t high = b_ << (64 - kPairHighBits);
+    state.value = (static_cast<std::int64_t>(high) >> (64 - kPairHighBits - kLowBits)) |
+                  static_cast<std::int64_t>(low);
+  } else {
+    state.value = static_cast<std::int64_t>((b_ & Mask(kCounterHighBits)) << kLowBits | low);
+    state.previous = static_cast<std::int64_t>((b_ >> kCounterHighBits) & Mask(kCounterBits));
+  }
+  state.at = WallTime{Micros{static_cast<std::int64_t>(a_ & Mask(kTimeBits))}};
+  return state;
+}
+
+inline bool Cell::TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state) {
+  if (limit.shape() == 0 || state.grant != 0 || state.history != nullptr) return false;
+  const auto value = static_cast<std::uint64_t>(state.value);
+  const auto at = static_cast<std::uint64_t>(state.at.time_since_epoch().count());
+  const std::uint64_t shape = std::uint64_t{limit.shape()} << kShapeShift;
+  auto form = Form::kPair;
+  std::uint64_t b = (value >> kLowBits & Mask(kPairHighBits)) | shape;
+  if (limit.algorithm() == Algorithm::kSlidingWindowCounter) {
+    const auto previous = static_cast<std::uint64_t>(state.previous);
+    if (value > Mask(kCounterBits) || previous > Mask(kCounterBits)) return false;
+    form = Form::kCounter;
+    b = value >> kLowBits | previous << kCounterHighBits | shape;
+  }
+  fingerprint_ = hash.high << 3 | static_cast<std::uint64_t>(form);
+  low_ = hash.low;
+  a_ = at | (value & Mask(kLowBits)) << kTimeBits;
+  b_ = b;
+  return true;
+}
 
 }  // namespace sluice::store

@@ -12,19 +12,17 @@
 namespace sluice::store {
 namespace {
 
-// Room above the last home, for cells that were pushed up.
-constexpr std::uint32_t kTail = 32;
 // The table is at most so full, in percent: above it probes get long, below it memory is wasted.
-constexpr std::uint32_t kMaxLoad = 92;
-// Growing by an eighth keeps it at least 82 % full.
-constexpr std::uint32_t kGrowthDivisor = 8;
+constexpr std::uint32_t kMaxLoad = 86;
+// Growing by a sixteenth keeps it at least 81 % full.
+constexpr std::uint32_t kGrowthDivisor = 16;
 
 // Below this part of what it could hold, a segment gives memory back.
 constexpr std::uint32_t kShrinkDivisor = 8;
 // How many cells with equal hashes are thinkable.
 constexpr std::size_t kMaxTwins = 8;
 
-constexpr std::uint32_t HomesIn(std::uint32_t extent) { return extent - kTail; }
+constexpr std::uint32_t HomesIn(std::uint32_t extent) { return extent - Segment::kTail; }
 
 constexpr std::uint32_t CellsIn(std::uint32_t extent) {
   return static_cast<std::uint32_t>(std::uint64_t{HomesIn(extent)} * kMaxLoad / 100);
@@ -38,35 +36,8 @@ constexpr std::uint32_t WholePages(std::uint32_t cells) {
 
 void Segment::Init(Cell* cells, std::uint32_t max_cells, int skip_bits) {
   cells_ = cells;
-  max_cells_ = max_cells;
+  max_cells_ = max_cells - kPageCells;
   skip_bits_ = static_cast<std::uint8_t>(skip_bits);
-}
-
-std::uint32_t Segment::HomeIn(std::uint64_t order, std::uint32_t homes) const {
-  // The hash has 61 bits; those that all keys here share are shifted out.
-  const std::uint64_t share = order << (3 + skip_bits_);
-  __extension__ using UWide = unsigned __int128;
-  return static_cast<std::uint32_t>((UWide{share} * homes) >> 64);
-}
-
-std::uint32_t Segment::Home(std::uint64_t order) const {
-  return HomeIn(order, growing() && order < boundary_ ? old_homes_ : homes());
-}
-
-void Segment::Prefetch(const KeyHash& hash) const {
-  if (cells_ == nullptr) return;
-  const Cell* home = cells_ + HomeIn(hash.high, homes());
-  __builtin_prefetch(home, 1);
-  __builtin_prefetch(home + 2, 1);
-}
-
-Cell* Segment::Find(const KeyHash& hash) const {
-  if (count_ == 0) return nullptr;
-  for (Cell* cell = cells_ + Home(hash.high); cell != cells_ + extent_; ++cell) {
-    if (cell->empty() || cell->order() > hash.high) return nullptr;
-    if (cell->Is(hash)) return cell;
-  }
-  return nullptr;
 }
 
 std::uint32_t Segment::ExtentFor(std::uint32_t cells) const {
@@ -99,11 +70,17 @@ void Segment::Reserve(std::uint32_t more) {
 
 void Segment::Grow(std::uint32_t extent) {
   Move(UINT32_MAX);
-  old_homes_ = count_ > 0 ? homes() : 0;
+  old_homes_ = count_ > 0 ? homes_ : 0;
   boundary_ = UINT64_MAX;
   move_position_ = extent_;
-  extent_ = extent;
-  homes_.store(HomesIn(extent), std::memory_order_relaxed);
+  extent_ = std::max(extent_, extent);
+  homes_ = HomesIn(extent);
+}
+
+// By chance, if rarely, the last run gets longer than the tail while cells move.
+void Segment::Lengthen() {
+  if (extent_ > max_cells_) std::abort();  // A run of more than a page beyond it: not by chance.
+  extent_ += kPageCells;
 }
 
 // From the highest hash downwards, so that what moves up never meets what has not moved yet.
@@ -139,7 +116,8 @@ void Segment::Place(const Cell& cell) {
   Cell* place = cells_ + Home(cell.order());
   while (!place->empty() && place->order() < cell.order()) ++place;
   Cell* gap = place;
-  while (!gap->empty()) ++gap;
+  while (gap != cells_ + extent_ && !gap->empty()) ++gap;
+  if (gap == cells_ + extent_) Lengthen();
   std::memmove(static_cast<void*>(place + 1), place,
                static_cast<std::size_t>(gap - place) * sizeof(Cell));
   *place = cell;
@@ -176,7 +154,7 @@ std::uint32_t Segment::Shrink() {
   old_homes_ = 0;
   sweep_position = 0;
   if (kept.empty()) {
-    homes_.store(0, std::memory_order_relaxed);
+    homes_ = 0;
     return pages_before;
   }
   Grow(ExtentFor(2 * static_cast<std::uint32_t>(kept.size())));

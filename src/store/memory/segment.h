@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +10,18 @@
 #include "store/memory/packed_state.h"
 
 namespace sluice::store {
+
+/// A number that is written under a lock and may be read without it by those who only guess.
+template <typename T>
+class Hint {
+ public:
+  // Relaxed, because a guess needs no more, and those who hold the lock are ordered by it.
+  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT(google-explicit-constructor)
+  void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_{0};
+};
 
 /// A part of the table: cells in the order of their hashes, by linear probing, in a range of
 /// address space that is all its own and of which only the used pages are resident.
@@ -24,10 +37,12 @@ class alignas(64) Segment {
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::uint32_t kPageCells = kPageBytes / sizeof(Cell);
   /// How many cells an Insert moves at most while the segment grows.
-  static constexpr std::uint32_t kMovesPerInsert = 24;
+  static constexpr std::uint32_t kMovesPerInsert = 32;
+  /// Room above the last home, for cells that were pushed up.
+  static constexpr std::uint32_t kTail = 32;
 
-  /// `cells` points to `max_cells` zeroed cells; `skip_bits` of a hash are the same for all keys
-  /// of this segment.
+  /// `cells` points to `max_cells` zeroed cells, two pages or more, of which the last page is used
+  /// only in need; `skip_bits` of a hash are the same for all keys of this segment.
   void Init(Cell* cells, std::uint32_t max_cells, int skip_bits);
 
   void Prefetch(const KeyHash& hash) const;
@@ -43,7 +58,8 @@ class alignas(64) Segment {
   /// Makes room for `more` cells; for them, Insert can't fail afterwards.
   void Reserve(std::uint32_t more);
 
-  /// Puts `cell`, whose key is absent, in its place. Room must be reserved.
+  /// Puts `cell`, whose key is absent, in its place. Room must be reserved. Rarely it takes a page
+  /// more than that.
   void Insert(const Cell& cell);
 
   void Remove(Cell* cell);
@@ -72,22 +88,59 @@ class alignas(64) Segment {
   [[nodiscard]] std::uint32_t ExtentFor(std::uint32_t cells) const;
   void Place(const Cell& cell);
   void Grow(std::uint32_t extent);
+  void Lengthen();
   void Move(std::uint32_t cells);
   [[nodiscard]] bool growing() const { return old_homes_ != 0; }
-  // Relaxed, because only Prefetch reads it without the lock, and needs no more than a hint.
-  [[nodiscard]] std::uint32_t homes() const { return homes_.load(std::memory_order_relaxed); }
 
   std::uint8_t skip_bits_ = 0;
+  static constexpr std::uint32_t kLookAtOnce = 4;
+  static_assert(kLookAtOnce <= kTail);
+
   Cell* cells_ = nullptr;
-  std::uint64_t boundary_ = 0;     ///< While growing: the lowest hash that has moved.
-  std::uint32_t max_cells_ = 0;
+  Hint<std::uint64_t> boundary_;     ///< While growing: the lowest hash that has moved.
+  std::uint32_t max_cells_ = 0;    ///< As far as it grows; there is one page more.
   std::uint32_t extent_ = 0;       ///< Cells in use or ready for it: whole pages.
-  std::atomic<std::uint32_t> homes_{0};  ///< The range of homes; a little less than extent_.
-  std::uint32_t old_homes_ = 0;    ///< While growing: the range before; else 0.
+  Hint<std::uint32_t> homes_;      ///< The range of homes; a little less than extent_.
+  Hint<std::uint32_t> old_homes_;  ///< While growing: the range before; else 0.
   std::uint32_t move_position_ = 0;  ///< While growing: all cells yet to move lie below.
   std::uint32_t count_ = 0;
 };
 
 static_assert(sizeof(Segment) == 64);
+
+inline std::uint32_t Segment::HomeIn(std::uint64_t order, std::uint32_t homes) const {
+  // The hash has 61 bits; those that all keys here share are shifted out.
+  const std::uint64_t share = order << (3 + skip_bits_);
+  __extension__ using UWide = unsigned __int128;
+  return static_cast<std::uint32_t>((UWide{share} * homes) >> 64);
+}
+
+inline std::uint32_t Segment::Home(std::uint64_t order) const {
+  return HomeIn(order, growing() && order < boundary_ ? old_homes_ : homes_);
+}
+
+inline void Segment::Prefetch(const KeyHash& hash) const {
+  const Cell* home = cells_ + Home(hash.high);
+  __builtin_prefetch(home, 1);
+  __builtin_prefetch(home + 2, 1);
+  __builtin_prefetch(home + 4, 1);
+}
+
+inline Cell* Segment::Find(const KeyHash& hash) const {
+  if (count_ == 0) return nullptr;
+  Cell* cell = cells_ + Home(hash.high);
+  // Most keys are among the first few cells. Looking at all of those at once costs less than a
+  // branch for each, which no processor can foresee. kTail cells follow every home.
+  std::uint32_t found = 0;
+  for (std::uint32_t i = 0; i < kLookAtOnce; ++i) {
+    found |= static_cast<std::uint32_t>(cell[i].Is(hash)) << i;
+  }
+  if (found != 0) return cell + std::countr_zero(found);
+  for (; cell != cells_ + extent_; ++cell) {
+    if (cell->empty() || cell->order() > hash.high) return nullptr;
+    if (cell->Is(hash)) return cell;
+  }
+  return nullptr;
+}
 
 }  // namespace sluice::store

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "algo/bucket.h"
+
 namespace sluice::store {
 namespace {
 
@@ -24,7 +26,7 @@ constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 
 // Every so many operations a segment looks at a few of its cells, and an Insert at a few more, so
 // that what is over goes away without anyone waiting for it.
-constexpr std::uint16_t kOperationsPerSweep = 32;
+constexpr std::uint16_t kOperationsPerSweep = 256;
 constexpr std::uint32_t kCellsPerSweep = 16;
 constexpr std::uint32_t kCellsPerInsert = 4;
 // How many cells of other segments a new key looks at when its own has none to drop.
@@ -32,6 +34,38 @@ constexpr std::size_t kForeignCells = 8192;
 
 // Calls over so many limits are judged without allocating.
 constexpr std::size_t kPartsOnStack = 8;
+
+// What Decide does, for what nearly every call is: an enforced check of a bucket that lies in its
+// cell under the numbers it was written with. False (and nothing done) for everything else.
+bool CheckedInPlace(Call& call, Use& use, const KeyHash& hash, Cell& cell) {
+  const LimitNumbers& limit = use.limit->numbers();
+  if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
+      use.mode != Mode::kEnforce || use.count_denied || use.cost == 0 ||
+      !cell.IsInlineUnder(*use.limit)) {
+    return false;
+  }
+  algo::State state = cell.State();
+  if (call.now < state.at) return false;
+  algo::bucket::Advance(limit, call.now, state);
+  const std::int64_t left = algo::bucket::Left(limit, state);
+  call.allowed = use.cost <= left;
+  use.receipt = {};
+  use.verdict = {.limit = limit.cap, .remaining = std::max(left, std::int64_t{0})};
+  if (call.allowed) {
+    state.value -= use.cost * limit.rate_den;
+    cell.TryPack(hash, *use.limit, state);
+    use.verdict.remaining = left - use.cost;
+    use.receipt = {.amount = use.cost, .at = state.at};
+  } else if (use.cost > limit.cap) {
+    use.verdict.outcome = Outcome::kNeverFits;
+    use.verdict.retry_after = kMaxWait;
+  } else {
+    use.verdict.outcome = Outcome::kDenied;
+    use.verdict.retry_after = algo::bucket::WaitFor(limit, call.now, state, use.cost);
+  }
+  use.verdict.reset_after = algo::WaitUntil(call.now, algo::bucket::FreshAt(limit, state));
+  return true;
+}
 
 // When the key will be as if never used; kNever while a grant is left.
 WallTime FreshAt(const Cell& cell) {
@@ -64,9 +98,10 @@ std::uint32_t CellsPerSegment(std::size_t max_keys, std::size_t segments) {
   const double mean = static_cast<double>(max_keys) / static_cast<double>(segments);
   // Six standard deviations: no segment is full before the store is.
   const double most = mean + 6 * std::sqrt(mean) + 64;
-  const auto cells = static_cast<std::size_t>(most / 0.9) + 64;
-  return static_cast<std::uint32_t>((cells + Segment::kPageCells - 1) / Segment::kPageCells *
-                                    Segment::kPageCells);
+  const auto cells = static_cast<std::size_t>(most / 0.84) + 64;
+  const std::size_t pages = (cells + Segment::kPageCells - 1) / Segment::kPageCells;
+  // One more, for a run that gets longer than its segment's tail.
+  return static_cast<std::uint32_t>((pages + 1) * Segment::kPageCells);
 }
 
 }  // namespace
@@ -129,15 +164,21 @@ void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
   const std::lock_guard lock(segment.lock);
   if (++segment.operations >= kOperationsPerSweep) Sweep(segment, call.now, kCellsPerSweep);
   call.ok = true;
-  if (call.operation == Operation::kReset) return Forget(call, use, segment, hash);
   Cell* const cell = segment.Find(hash);
-  if (call.operation == Operation::kInspect) return Inspect(call, use, cell);
+  if (cell == nullptr || !CheckedInPlace(call, use, hash, *cell)) {
+    RunAlone(call, {segment, hash, cell});
+  }
+}
 
+void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
+  Use& use = call.uses[0];
+  if (call.operation == Operation::kReset) return Forget(call, use, place);
+  if (call.operation == Operation::kInspect) return Inspect(call, use, place.cell);
   Loaded loaded;
-  Load(cell, *use.limit, call.now, loaded);
+  Load(place.cell, *use.limit, call.now, loaded);
   Subject* const subject = &loaded.subject;
   Decide(call, {&subject, 1});
-  if (!WriteBack(call, use, {segment, hash, cell}, loaded, /*reserved=*/false)) {
+  if (!WriteBack(call, use, place, loaded, /*reserved=*/false)) {
     call.ok = false;
     call.error = ErrorCode::kStoreFull;
   }
@@ -177,10 +218,11 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   call.affected = 0;
   if (call.operation == Operation::kReset || call.operation == Operation::kInspect) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Place place = PlaceOf(parts[i]);
       if (call.operation == Operation::kReset) {
-        Forget(call, call.uses[i], *parts[i].segment, parts[i].hash);
+        Forget(call, call.uses[i], place);
       } else {
-        Inspect(call, call.uses[i], parts[i].segment->Find(parts[i].hash));
+        Inspect(call, call.uses[i], place.cell);
       }
     }
     return;
@@ -189,7 +231,7 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with == nullptr) {
-      Load(part.segment->Find(part.hash), *call.uses[i].limit, call.now, part.loaded);
+      Load(PlaceOf(part).cell, *call.uses[i].limit, call.now, part.loaded);
     }
     subjects[i] = &(part.shared_with != nullptr ? part.shared_with : &part)->loaded.subject;
   }
@@ -202,9 +244,8 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with != nullptr) continue;
-    // Found again, because what was written before may have moved it.
-    const Place place{*part.segment, part.hash, part.segment->Find(part.hash)};
-    WriteBack(call, call.uses[i], place, part.loaded, part.reserved);
+    // Found anew, because what was written before may have moved it.
+    WriteBack(call, call.uses[i], PlaceOf(part), part.loaded, part.reserved);
   }
 }
 
@@ -228,11 +269,10 @@ bool MemoryStore::Table::ReserveFor(std::span<Part> parts, WallTime now) {
   return true;
 }
 
-void MemoryStore::Table::Forget(Call& call, Use& use, Segment& segment, const KeyHash& hash) {
-  Cell* cell = segment.Find(hash);
-  if (cell != nullptr) {
-    if (FreshAt(*cell) > call.now) ++call.affected;
-    Drop(segment, cell);
+void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
+  if (place.cell != nullptr) {
+    if (FreshAt(*place.cell) > call.now) ++call.affected;
+    Drop(place.segment, place.cell);
   }
   const LimitNumbers& limit = use.limit->numbers();
   use.verdict = Look(limit, call.now, algo::Fresh(limit, call.now));
@@ -302,7 +342,9 @@ bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
     cell.SetExtended(place.hash, Extend(use, loaded).release());
   }
   segment.nothing_fresh_before = 0;
+  const std::uint32_t pages = segment.pages();
   segment.Insert(cell);
+  bytes_.fetch_add(std::size_t{segment.pages() - pages} * Segment::kPageBytes, kRelaxed);
   Sweep(segment, call.now, kCellsPerInsert);
   return true;
 }

@@ -71,10 +71,15 @@ class MemoryStore::Table {
     return segments_[hash.high >> segment_shift_];
   }
 
+  /// Any operation on one key.
+  void RunAlone(Call& call, const Place& place);
   void RunParts(Call& call, std::span<Part> parts);
+  static Place PlaceOf(const Part& part) {
+    return {*part.segment, part.hash, part.segment->Find(part.hash)};
+  }
   void RunLocked(Call& call, std::span<Part> parts);
   bool ReserveFor(std::span<Part> parts, WallTime now);
-  void Forget(Call& call, Use& use, Segment& segment, const KeyHash& hash);
+  void Forget(Call& call, Use& use, const Place& place);
   void Inspect(const Call& call, Use& use, const Cell* cell) const;
 
   void Load(const Cell* cell, const Limit& limit, WallTime now, Loaded& loaded) const;

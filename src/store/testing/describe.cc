@@ -91,9 +91,9 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
              << verdict.reset_after.count() << " delay " << verdict.delay.count();
 }
 
-bool AnswersVerdicts(Operation operation) {
-  return operation != Operation::kReset && operation != Operation::kRelease &&
-         operation != Operation::kRenew;
+bool CountsAffected(Operation operation) {
+  return operation == Operation::kReset || operation == Operation::kRelease ||
+         operation == Operation::kRenew;
 }
 
 class Differences {
@@ -114,7 +114,7 @@ class Differences {
 
 void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
                 Differences& differences) {
-  if (AnswersVerdicts(operation)) differences.CompareIn(i, "verdict", a.verdict, b.verdict);
+  if (operation != Operation::kReset) differences.CompareIn(i, "verdict", a.verdict, b.verdict);
   if (operation == Operation::kCheck || operation == Operation::kPeek) {
     differences.CompareIn(i, "receipt", a.receipt, b.receipt);
   }
@@ -149,12 +149,14 @@ std::string DescribeDifference(const Call& a, const Call& b) {
   Differences differences;
   differences.Compare("ok", a.ok, b.ok);
   if (!a.ok || !b.ok) {
-    if (a.ok == b.ok) differences.Compare("error", std::string(ErrorName(a.error)), std::string(ErrorName(b.error)));
+    if (a.ok == b.ok)
+      differences.Compare("error", std::string(ErrorName(a.error)),
+                          std::string(ErrorName(b.error)));
     return differences.text();
   }
   const bool decides = a.operation == Operation::kCheck || a.operation == Operation::kPeek;
   if (decides) differences.Compare("allowed", a.allowed, b.allowed);
-  if (!AnswersVerdicts(a.operation)) differences.Compare("affected", a.affected, b.affected);
+  if (CountsAffected(a.operation)) differences.Compare("affected", a.affected, b.affected);
   for (std::size_t i = 0; i < a.uses.size(); ++i) {
     CompareUse(a.operation, i, a.uses[i], b.uses[i], differences);
   }

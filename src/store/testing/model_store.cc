@@ -34,28 +34,21 @@ Answered ModelStore::Submit(Call& call) {
     return Answered::kNow;
   }
   const Integer now = Clamp(call.now);
+  latest_ = std::max(latest_, now);
   switch (call.operation) {
     case Operation::kCheck:
-      Decide(call, now, Keep::kYes);
-      break;
     case Operation::kPeek:
-      Decide(call, now, Keep::kNo);
+      Decide(call, now);
       break;
     case Operation::kReset:
       Reset(call, now);
       break;
     case Operation::kGrant:
-      for (Use& use : call.uses) Grant(use, now);
-      break;
     case Operation::kAdjust:
-      for (Use& use : call.uses) Adjust(use, now);
-      break;
     case Operation::kRelease:
     case Operation::kRenew:
-      for (Use& use : call.uses) ReleaseOrRenew(call, use, now);
-      break;
     case Operation::kInspect:
-      for (Use& use : call.uses) Inspect(use, now);
+      RunEach(call, now);
       break;
   }
   return Answered::kNow;
@@ -67,30 +60,37 @@ void ModelStore::SubmitBatch(std::span<Call* const> calls) {
 
 std::optional<ErrorCode> ModelStore::Validate(const Call& call) {
   const Operation op = call.operation;
-  const bool has_cost = op == Operation::kCheck || op == Operation::kPeek ||
-                        op == Operation::kGrant || op == Operation::kAdjust;
+  const std::int64_t least_cost = op == Operation::kGrant ? 1 : 0;
   const bool is_about_amounts = op == Operation::kGrant || op == Operation::kAdjust;
   const bool is_about_slots = op == Operation::kRelease || op == Operation::kRenew;
   if (call.uses.size() > kMaxLimitsPerCall) return ErrorCode::kTooManyLimits;
   for (const Use& use : call.uses) {
     if (use.key.tag.size() + use.key.rest.size() > kMaxKeyBytes) return ErrorCode::kInvalidKey;
-    if (has_cost && use.cost < (op == Operation::kGrant ? 1 : 0)) return ErrorCode::kInvalidCost;
+    if (use.cost < least_cost) return ErrorCode::kInvalidCost;
     if (is_about_amounts && IsConcurrency(use)) return ErrorCode::kNotSupported;
     if (is_about_slots && !IsConcurrency(use)) return ErrorCode::kNotSupported;
   }
   return std::nullopt;
 }
 
-ModelStore::KeyName ModelStore::NameOf(const Use& use) {
-  return {std::string(use.key.scope), std::string(use.key.tag), std::string(use.key.rest)};
+ModelStore::KeyName ModelStore::NameOf(const Key& key) {
+  return {std::string(key.scope), std::string(key.tag), std::string(key.rest)};
+}
+
+bool ModelStore::IsAsIfNeverUsed(const Record& record, const Integer& now) {
+  return record.grant == 0 && record.model.WhenFresh() <= now;
+}
+
+bool ModelStore::MayBeForgotten(const Key& key, WallTime now) const {
+  const auto found = keys_.find(NameOf(key));
+  return found != keys_.end() && IsAsIfNeverUsed(found->second, latest_) &&
+         !IsAsIfNeverUsed(found->second, Clamp(now));
 }
 
 ModelStore::Record* ModelStore::FindLive(const Use& use, const Integer& now) {
-  const auto found = keys_.find(NameOf(use));
-  if (found == keys_.end()) return nullptr;
-  Record& record = found->second;
-  const bool is_fresh = record.grant == 0 && record.model.WhenFresh() <= now;
-  return is_fresh ? nullptr : &record;
+  const auto found = keys_.find(NameOf(use.key));
+  if (found == keys_.end() || IsAsIfNeverUsed(found->second, now)) return nullptr;
+  return &found->second;
 }
 
 ModelStore::View ModelStore::Look(const Use& use, const Integer& now) {
@@ -98,7 +98,8 @@ ModelStore::View ModelStore::Look(const Use& use, const Integer& now) {
   const Record* stored = FindLive(use, now);
   View view{.record = stored ? *stored : Record{algo::testing::KeyModel(limit, now)}};
   view.must_write = view.record.model.Advance(limit, now) == algo::ClockSeen::kSetBack;
-  view.delay_at_first = view.record.model.Delay();
+  view.delay = view.record.model.Delay();
+  if (IsConcurrency(use)) view.record.grant = 0;  // Left over from another algorithm.
   return view;
 }
 
@@ -106,66 +107,60 @@ std::map<ModelStore::KeyName, ModelStore::View> ModelStore::LookAtAll(const Call
                                                                       const Integer& now) {
   std::map<KeyName, View> views;
   for (const Use& use : call.uses) {
-    if (!views.contains(NameOf(use))) views.emplace(NameOf(use), Look(use, now));
+    if (!views.contains(NameOf(use.key))) views.emplace(NameOf(use.key), Look(use, now));
   }
   return views;
 }
 
-void ModelStore::Write(const Use& use, const View& view) {
-  keys_.insert_or_assign(NameOf(use), view.record);
+void ModelStore::WriteAll(const Call& call, const std::map<KeyName, View>& views) {
+  for (const Use& use : call.uses) {
+    const View& view = views.at(NameOf(use.key));
+    if (view.must_write) keys_.insert_or_assign(NameOf(use.key), view.record);
+  }
 }
 
-void ModelStore::Decide(Call& call, const Integer& now, Keep keep) {
+void ModelStore::Decide(Call& call, const Integer& now) {
   std::map<KeyName, View> views = LookAtAll(call, now);
   call.allowed = true;
   for (Use& use : call.uses) {
-    const Judgement judgement = Judge(use, now, views.at(NameOf(use)));
+    const Judgement judgement = Judge(use, now, views.at(NameOf(use.key)));
     use.verdict = {.outcome = judgement.outcome, .retry_after = judgement.retry_after};
+    use.verdict.delay = Micros{Narrow(judgement.delay)};
     if (use.mode == Mode::kEnforce && judgement.outcome != Outcome::kAllowed) call.allowed = false;
   }
   for (Use& use : call.uses) {
-    View& view = views.at(NameOf(use));
-    Settle(call, use, view);
+    View& view = views.at(NameOf(use.key));
+    use.receipt = call.operation == Operation::kCheck ? TakeAsDecided(call, use, view) : Receipt{};
+    if (!call.allowed) use.verdict.delay = Micros{0};
     const Verdict status = Status(view, now);
     use.verdict.limit = status.limit;
     use.verdict.remaining = status.remaining;
     use.verdict.reset_after = status.reset_after;
-    if (keep == Keep::kNo) use.receipt = Receipt{};
   }
-  if (keep == Keep::kNo) return;
-  for (const Use& use : call.uses) {
-    const View& view = views.at(NameOf(use));
-    if (view.must_write) Write(use, view);
-  }
+  if (call.operation != Operation::kPeek) WriteAll(call, views);
 }
 
 ModelStore::Judgement ModelStore::Judge(const Use& use, const Integer& now, View& view) {
-  const Integer cost = use.cost;
-  const bool holds_slot = view.record.model.Holds(use.slot) || view.pending_slots.contains(use.slot);
-  if (cost == 0 || holds_slot) return {};
+  if (use.cost == 0 || view.record.model.Holds(use.slot)) return {};
 
-  const Integer needed = view.pending + cost - view.record.grant;
+  const Integer needed = view.pending + use.cost - view.record.grant;
   const bool fits = needed <= 0 || needed <= view.record.model.Left();
-  if (use.mode == Mode::kForce || (fits && use.mode == Mode::kEnforce)) {
-    view.pending += cost;
-    if (IsConcurrency(use) && use.slot != 0) view.pending_slots.insert(use.slot);
+  if (fits || use.mode == Mode::kForce) {
+    if (use.mode != Mode::kShadow) view.pending += use.cost;
+    return {.outcome = Outcome::kAllowed, .delay = needed > 0 ? view.delay : Integer(0)};
   }
-  if (use.mode == Mode::kForce || fits) return {};
-  if (needed > use.limit->cap()) return {Outcome::kNeverFits, kMaxWait};
-  return {Outcome::kDenied, WaitUntil(now, view.record.model.WhenLeft(needed))};
+  if (needed > use.limit->cap()) return {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
+  return {.outcome = Outcome::kDenied,
+          .retry_after = WaitUntil(now, view.record.model.WhenLeft(needed))};
 }
 
-/// Takes for one use what the decision, which is known by now, says.
-void ModelStore::Settle(const Call& call, Use& use, View& view) {
-  use.receipt = Receipt{};
+Receipt ModelStore::TakeAsDecided(const Call& call, const Use& use, View& view) {
   if (call.allowed) {
-    if (use.verdict.outcome != Outcome::kAllowed) return;
-    use.receipt = Take(use, use.cost, view);
-    if (use.receipt.amount > 0) use.verdict.delay = Micros{Narrow(view.delay_at_first)};
-  } else if (use.count_denied && use.mode != Mode::kShadow && !IsConcurrency(use)) {
-    const Integer left = std::max<Integer>(view.record.model.Left(), 0) + view.record.grant;
-    use.receipt = Take(use, std::min<Integer>(use.cost, left), view);
+    return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }
+  if (!use.count_denied || use.mode == Mode::kShadow || IsConcurrency(use)) return {};
+  const Integer there = std::max<Integer>(view.record.model.Left(), 0) + view.record.grant;
+  return Take(use, std::min<Integer>(use.cost, there), view);
 }
 
 Receipt ModelStore::Take(const Use& use, const Integer& cost, View& view) {
@@ -195,44 +190,50 @@ Verdict ModelStore::Status(const View& view, const Integer& now) {
 void ModelStore::Reset(Call& call, const Integer& now) {
   for (const Use& use : call.uses) {
     if (FindLive(use, now) != nullptr) ++call.affected;
-    keys_.erase(NameOf(use));
+    keys_.erase(NameOf(use.key));
   }
 }
 
-void ModelStore::Grant(Use& use, const Integer& now) {
-  View view = Look(use, now);
-  view.record.grant = std::min<Integer>(view.record.grant + use.cost, kMaxAmount);
-  Write(use, view);
-  use.verdict = Status(view, now);
+void ModelStore::RunEach(Call& call, const Integer& now) {
+  std::map<KeyName, View> views = LookAtAll(call, now);
+  for (Use& use : call.uses) {
+    View& view = views.at(NameOf(use.key));
+    if (call.operation == Operation::kGrant) Grant(use, view);
+    if (call.operation == Operation::kAdjust) Adjust(use, view);
+    if (call.operation == Operation::kRelease && view.record.model.Release(use.slot)) {
+      view.must_write = true;
+      ++call.affected;
+    }
+    if (call.operation == Operation::kRenew && view.record.model.Renew(use.slot)) {
+      view.must_write = true;
+      ++call.affected;
+    }
+    if (call.operation == Operation::kInspect) Inspect(use, now, view);
+    use.verdict = Status(view, now);
+  }
+  if (call.operation != Operation::kInspect) WriteAll(call, views);
 }
 
-void ModelStore::Adjust(Use& use, const Integer& now) {
-  View view = Look(use, now);
+void ModelStore::Grant(const Use& use, View& view) {
+  view.record.grant = std::min<Integer>(view.record.grant + use.cost, kMaxAmount);
+  view.must_write = true;
+}
+
+void ModelStore::Adjust(const Use& use, View& view) {
   const Integer taken = Integer(use.receipt.amount) + use.receipt.from_grant;
   const Integer at = use.receipt.at.time_since_epoch().count();
-  if (use.cost > taken) {
+  view.must_write = true;
+  if (use.cost >= taken) {
     view.record.model.Adjust(at, use.cost - taken);
-  } else {
-    const Integer back = taken - use.cost;
-    const Integer to_limit = std::min<Integer>(back, use.receipt.amount);
-    view.record.model.Adjust(at, -to_limit);
-    view.record.grant = std::min<Integer>(view.record.grant + back - to_limit, kMaxAmount);
+    return;
   }
-  Write(use, view);
-  use.verdict = Status(view, now);
+  const Integer back = taken - use.cost;
+  const Integer to_limit = std::min<Integer>(back, use.receipt.amount);
+  view.record.model.Adjust(at, -to_limit);
+  view.record.grant = std::min<Integer>(view.record.grant + back - to_limit, kMaxAmount);
 }
 
-void ModelStore::ReleaseOrRenew(Call& call, Use& use, const Integer& now) {
-  View view = Look(use, now);
-  const bool held = call.operation == Operation::kRelease ? view.record.model.Release(use.slot)
-                                                          : view.record.model.Renew(use.slot);
-  if (held) ++call.affected;
-  if (held || view.must_write) Write(use, view);
-}
-
-void ModelStore::Inspect(Use& use, const Integer& now) {
-  const View view = Look(use, now);
-  use.verdict = Status(view, now);
+void ModelStore::Inspect(Use& use, const Integer& now, const View& view) {
   use.inspection->live = view.record.grant > 0 || view.record.model.WhenFresh() > now;
   use.inspection->level = Narrow(view.record.model.Left());
   use.inspection->grant = Narrow(view.record.grant);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -24,6 +23,10 @@ class ModelStore final : public Store {
   Answered Submit(Call& call) override;
   void SubmitBatch(std::span<Call* const> calls) override;
 
+  /// Whether the key was as if never used at the latest time that the store has seen, but is not so
+  /// at `now`, to which the clock was set back: a store may or may not have forgotten it.
+  [[nodiscard]] bool MayBeForgotten(const Key& key, WallTime now) const;
+
  private:
   using Integer = algo::testing::Integer;
   using KeyName = std::tuple<std::string, std::string, std::string>;
@@ -37,41 +40,42 @@ class ModelStore final : public Store {
   struct View {
     Record record;
     bool must_write = false;
-    Integer delay_at_first = 0;
+    /// Of a call that is let in, before anything of this call is in the bucket.
+    Integer delay = 0;
     /// What earlier uses of the key in this call are about to take.
     Integer pending = 0;
-    std::set<std::uint64_t> pending_slots = {};
   };
 
   struct Judgement {
     Outcome outcome = Outcome::kAllowed;
     Micros retry_after{0};
+    Integer delay = 0;
   };
 
-  enum class Keep : std::uint8_t { kYes, kNo };
-
   static std::optional<ErrorCode> Validate(const Call& call);
-  static KeyName NameOf(const Use& use);
+  static KeyName NameOf(const Key& key);
+  static bool IsAsIfNeverUsed(const Record& record, const Integer& now);
 
   /// The key as stored, or nullptr if it is as if never used.
   Record* FindLive(const Use& use, const Integer& now);
   View Look(const Use& use, const Integer& now);
   std::map<KeyName, View> LookAtAll(const Call& call, const Integer& now);
-  void Write(const Use& use, const View& view);
+  void WriteAll(const Call& call, const std::map<KeyName, View>& views);
 
-  void Decide(Call& call, const Integer& now, Keep keep);
+  void Decide(Call& call, const Integer& now);
   static Judgement Judge(const Use& use, const Integer& now, View& view);
-  void Settle(const Call& call, Use& use, View& view);
+  Receipt TakeAsDecided(const Call& call, const Use& use, View& view);
   Receipt Take(const Use& use, const Integer& cost, View& view);
   static Verdict Status(const View& view, const Integer& now);
 
   void Reset(Call& call, const Integer& now);
-  void Grant(Use& use, const Integer& now);
-  void Adjust(Use& use, const Integer& now);
-  void ReleaseOrRenew(Call& call, Use& use, const Integer& now);
-  void Inspect(Use& use, const Integer& now);
+  void RunEach(Call& call, const Integer& now);
+  static void Grant(const Use& use, View& view);
+  static void Adjust(const Use& use, View& view);
+  static void Inspect(Use& use, const Integer& now, const View& view);
 
   std::map<KeyName, Record> keys_;
+  Integer latest_ = 0;
   std::uint64_t last_slot_ = std::uint64_t{1} << 40;  ///< Far from ids that a test may choose.
 };
 

@@ -1,0 +1,39 @@
+#include "base/clock.h"
+
+#include <gtest/gtest.h>
+
+#include "base/fake_clock.h"
+
+namespace sluice {
+namespace {
+
+TEST(SystemClockTest, ItTellsTheSystemsTime) {
+  const auto before = std::chrono::floor<Micros>(std::chrono::system_clock::now());
+  const WallTime now = TheSystemClock().Now();
+  const auto after = std::chrono::system_clock::now();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, after);
+}
+
+TEST(SystemClockTest, ItsTimeIsInTheRangeThatLimitsHold) {
+  EXPECT_GT(TheSystemClock().Now(), WallTime{});
+  EXPECT_LT(TheSystemClock().Now(), kMaxTime);
+}
+
+TEST(SystemClockTest, EverybodyGetsTheSameOne) { EXPECT_EQ(&TheSystemClock(), &TheSystemClock()); }
+
+TEST(FakeClockTest, ItStandsStillUntilItIsMoved) {
+  FakeClock clock(WallTime{Micros{5}});
+  EXPECT_EQ(clock.Now(), WallTime{Micros{5}});
+  clock.Advance(Micros{7});
+  EXPECT_EQ(clock.Now(), WallTime{Micros{12}});
+}
+
+TEST(FakeClockTest, ItCanBeSetBack) {
+  FakeClock clock(WallTime{Micros{5}});
+  clock.Set(WallTime{Micros{3}});
+  EXPECT_EQ(clock.Now(), WallTime{Micros{3}});
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,179 @@
+#include "base/key_hash.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+// Long enough for several folds: 16 blocks of 7 bytes are 112.
+constexpr std::size_t kLongKey = 600;
+
+std::string Text(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 37 + 11);
+  return text;
+}
+
+std::pair<std::uint64_t, std::uint64_t> Bits(const KeyHash& hash) { return {hash.high, hash.low}; }
+
+// The count of each value, against all being equally likely; how far off is normal is known.
+double ChiSquare(const std::vector<int>& counts, double expected) {
+  double sum = 0;
+  for (const int count : counts) sum += (count - expected) * (count - expected) / expected;
+  return sum;
+}
+
+TEST(KeyHashTest, EqualKeysHaveEqualHashes) {
+  const KeyHasher hasher;
+  const std::string one = Text(50);
+  const std::string other = Text(50);
+  EXPECT_EQ(hasher({.scope = one, .tag = one, .rest = one}),
+            hasher({.scope = other, .tag = other, .rest = other}));
+}
+
+TEST(KeyHashTest, TheHashDoesNotDependOnWhereTheBytesLie) {
+  const KeyHasher hasher;
+  const std::string text = Text(kLongKey);
+  const KeyHash hash = hasher({.tag = text});
+  for (std::size_t offset = 0; offset < 16; ++offset) {
+    const std::string shifted = std::string(offset, '!') + text + "?";
+    EXPECT_EQ(hasher({.tag = std::string_view(shifted).substr(offset, text.size())}), hash);
+  }
+}
+
+TEST(KeyHashTest, BothHalvesHaveSixtyOneBits) {
+  const KeyHasher hasher;
+  for (std::size_t size = 0; size < 200; ++size) {
+    const KeyHash hash = hasher({.tag = Text(size)});
+    EXPECT_LT(hash.high, std::uint64_t{1} << 61);
+    EXPECT_LT(hash.low, std::uint64_t{1} << 61);
+  }
+}
+
+TEST(KeyHashTest, TwoHashersDisagree) {
+  const KeyHasher one;
+  const KeyHasher other;
+  EXPECT_NE(one({.scope = "s", .tag = "alice"}), other({.scope = "s", .tag = "alice"}));
+  EXPECT_NE(one({}), other({})) << "not even the empty key is predictable";
+}
+
+TEST(KeyHashTest, MovingBytesBetweenThePartsChangesTheHash) {
+  const KeyHasher hasher;
+  const std::string text = Text(24);
+  const std::string_view all = text;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> seen;
+  for (std::size_t first = 0; first <= all.size(); ++first) {
+    for (std::size_t second = first; second <= all.size(); ++second) {
+      const Key key{.scope = all.substr(0, first),
+                    .tag = all.substr(first, second - first),
+                    .rest = all.substr(second)};
+      const std::string cut = std::to_string(first) + "," + std::to_string(second);
+      const auto [at, is_new] = seen.emplace(Bits(hasher(key)), cut);
+      EXPECT_TRUE(is_new) << "cut at " << cut << " and at " << at->second;
+    }
+  }
+}
+
+TEST(KeyHashTest, KeysOfZerosDifferByTheirLengths) {
+  const KeyHasher hasher;
+  const std::string zeros(kLongKey, '\0');
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  for (std::size_t size = 0; size <= zeros.size(); ++size) {
+    EXPECT_TRUE(seen.insert(Bits(hasher({.tag = std::string_view(zeros).substr(0, size)}))).second)
+        << size;
+  }
+}
+
+TEST(KeyHashTest, EveryLengthInEveryPartGivesAnotherHash) {
+  const KeyHasher hasher;
+  const std::string text = Text(200);
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  seen.insert(Bits(hasher({})));
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    const std::string_view part = std::string_view(text).substr(0, size);
+    EXPECT_TRUE(seen.insert(Bits(hasher({.scope = part}))).second) << size;
+    EXPECT_TRUE(seen.insert(Bits(hasher({.tag = part}))).second) << size;
+    EXPECT_TRUE(seen.insert(Bits(hasher({.rest = part}))).second) << size;
+  }
+}
+
+TEST(KeyHashTest, ChangingAnyBitOfAnyByteChangesTheHash) {
+  const KeyHasher hasher;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{20}, kLongKey}) {
+    std::string text = Text(size);
+    const KeyHash hash = hasher({.scope = "s", .tag = text});
+    for (std::size_t i = 0; i < size; ++i) {
+      for (int bit = 0; bit < 8; ++bit) {
+        const char before = text[i];
+        text[i] = static_cast<char>(before ^ (1 << bit));
+        const KeyHash changed = hasher({.scope = "s", .tag = text});
+        EXPECT_NE(changed.high, hash.high) << "byte " << i << " of " << size << ", bit " << bit;
+        EXPECT_NE(changed.low, hash.low) << "byte " << i << " of " << size << ", bit " << bit;
+        text[i] = before;
+      }
+    }
+  }
+}
+
+TEST(KeyHashTest, SwappingTwoBlocksOfALongKeyChangesTheHash) {
+  const KeyHasher hasher;
+  const std::string text = Text(kLongKey);
+  const KeyHash hash = hasher({.tag = text});
+  // Among them blocks that lie one fold apart, and so meet the same power.
+  for (const std::size_t distance : {7U, 7U * 15, 7U * 16, 7U * 32}) {
+    for (std::size_t at = 0; at + distance + 7 <= text.size(); at += 7) {
+      std::string swapped = text;
+      swapped.replace(at, 7, text, at + distance, 7);
+      swapped.replace(at + distance, 7, text, at, 7);
+      EXPECT_NE(hasher({.tag = swapped}), hash) << at << " and " << at + distance;
+    }
+  }
+}
+
+TEST(KeyHashTest, LongKeysThatEndDifferentlyDiffer) {
+  const KeyHasher hasher;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = std::string(4000, 'x') + std::to_string(i);
+    EXPECT_TRUE(seen.insert(Bits(hasher({.tag = key}))).second) << i;
+  }
+}
+
+// Most secrets spread such keys evenly whatever is done afterwards; a few tell good from bad.
+TEST(KeyHashTest, KeysThatCountUpSpreadEvenlyUnderEverySecret) {
+  constexpr int kSecrets = 200;
+  constexpr int kKeys = 1 << 14;
+  constexpr int kCells = 1 << 7;
+  for (int secret = 0; secret < kSecrets; ++secret) {
+    const KeyHasher hasher;
+    std::vector<int> high(kCells);
+    std::vector<int> low(kCells);
+    for (int i = 0; i < kKeys; ++i) {
+      const KeyHash hash = hasher({.scope = "per_user", .tag = "user:" + std::to_string(i)});
+      ++high[hash.high >> 54];
+      ++low[hash.low >> 54];
+    }
+    // 128 is to be expected, and more than 256 once in a billion times.
+    const double expected = static_cast<double>(kKeys) / kCells;
+    EXPECT_LT(ChiSquare(high, expected), 2 * kCells);
+    EXPECT_LT(ChiSquare(low, expected), 2 * kCells);
+  }
+}
+
+TEST(KeyHashTest, NoTwoOfManyKeysShareAHash) {
+  const KeyHasher hasher;
+  std::set<std::uint64_t> highs;
+  for (int i = 0; i < 100'000; ++i) highs.insert(hasher({.tag = std::to_string(i)}).high);
+  EXPECT_EQ(highs.size(), 100'000U) << "of one half alone";
+}
+
+}  // namespace
+}  // namespace sluice

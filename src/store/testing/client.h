@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/testing/driver.h"
+
+namespace sluice::store::testing {
+
+/// Asks a store as a test reads best: a moment, a limit, a name.
+class Client {
+ public:
+  /// Keys of different scopes are different.
+  Client(Driver& driver, std::string scope) : driver_(driver), scope_(std::move(scope)) {}
+
+  /// The time of all that follows.
+  Client& At(Micros since_epoch) {
+    now_ = WallTime{since_epoch};
+    return *this;
+  }
+  [[nodiscard]] WallTime now() const { return now_; }
+
+  /// A use to fill in further; `limit` and `name` must outlive it.
+  [[nodiscard]] Use UseOf(const Limit& limit, std::string_view name, std::int64_t cost = 1) const;
+
+  /// One limit, one key.
+  Use Check(const Limit& limit, std::string_view name, std::int64_t cost = 1);
+  Use Check(const Use& use);
+  Use Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
+  Use Grant(const Limit& limit, std::string_view name, std::int64_t amount);
+  Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
+  Inspection Inspect(const Limit& limit, std::string_view name);
+  std::size_t Reset(const Limit& limit, std::string_view name);
+  std::size_t Release(const Limit& limit, std::string_view name, std::uint64_t slot);
+  std::size_t Renew(const Limit& limit, std::string_view name, std::uint64_t slot);
+
+  /// Several uses in one call; the answers are in them afterwards.
+  bool CheckAll(std::vector<Use>& uses);
+  /// Any operation, answered in `call`.
+  Call Run(Operation operation, std::vector<Use>& uses);
+
+ private:
+  Use RunOne(Operation operation, const Use& use);
+  std::size_t CountAffected(Operation operation, const Use& use);
+
+  Driver& driver_;
+  std::string scope_;
+  WallTime now_{};
+};
+
+}  // namespace sluice::store::testing

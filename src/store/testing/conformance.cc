@@ -1,0 +1,524 @@
+#include "store/testing/conformance.h"
+
+#include <chrono>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <sluice/limiter.h>
+
+#include "algo/state.h"
+#include "store/testing/client.h"
+
+namespace sluice::store::testing {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Early in a minute, an hour and a day, long after the epoch.
+constexpr Micros kStart = hours(24) * 20'000;
+
+Limit TenPerSecond() {
+  return Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(10)}).value();
+}
+
+Limit FivePerMinute() { return Limit::FixedWindow({.limit = 5, .window = seconds(60)}).value(); }
+
+Limit ThreeSlots() { return Limit::Concurrency({.limit = 3, .time_to_live = seconds(10)}).value(); }
+
+Outcome OutcomeOf(const Use& use) { return use.verdict.outcome; }
+
+// ---- Buckets
+
+void AFullBucketHoldsItsCapacityAndNotOneMore(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart);
+  for (int i = 9; i >= 0; --i) EXPECT_EQ(client.Check(limit, "k").verdict.remaining, i);
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k")), Outcome::kDenied);
+  client.At(kStart + hours(1000));
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 10)), Outcome::kAllowed);
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k")), Outcome::kDenied);
+}
+
+void ADenialTellsExactlyWhenToComeBack(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart).Check(limit, "k", 10);
+  const Use denied = client.At(kStart + Micros{1}).Check(limit, "k", 3);
+  EXPECT_EQ(denied.verdict.retry_after, milliseconds(300) - Micros{1});
+  EXPECT_EQ(denied.verdict.reset_after, seconds(1) - Micros{1});
+  client.At(kStart + milliseconds(300) - Micros{1});
+  EXPECT_EQ(client.Check(limit, "k", 3).verdict.retry_after, Micros{1});
+  client.At(kStart + milliseconds(300));
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 3)), Outcome::kAllowed);
+}
+
+void StepsArriveAtMultiplesOfTheInterval(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit =
+      Limit::TokenBucket(
+          {.capacity = 10, .refill = Rate::PerSecond(2), .refill_interval = seconds(1)})
+          .value();
+  client.At(kStart + milliseconds(900)).Check(limit, "k", 10);
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, milliseconds(100));
+  client.At(kStart + milliseconds(999));
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 0);
+  client.At(kStart + seconds(1));
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 2);
+}
+
+void ALeakyBucketSpacesItsCallers(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = Limit::LeakyBucket({.capacity = 3, .leak = Rate::PerSecond(10)}).value();
+  client.At(kStart);
+  EXPECT_EQ(client.Check(limit, "k").verdict.delay, Micros{0});
+  EXPECT_EQ(client.Check(limit, "k").verdict.delay, milliseconds(100));
+  EXPECT_EQ(client.Check(limit, "k").verdict.delay, milliseconds(200));
+  const Use denied = client.Check(limit, "k");
+  EXPECT_EQ(OutcomeOf(denied), Outcome::kDenied);
+  EXPECT_EQ(denied.verdict.delay, Micros{0});
+  EXPECT_EQ(denied.verdict.retry_after, milliseconds(100));
+}
+
+// ---- Windows
+
+void AWindowIsFullUntilTheNextOneBegins(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart + seconds(59));
+  EXPECT_EQ(client.Check(limit, "k", 5).verdict.reset_after, seconds(1));
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, seconds(1));
+  client.At(kStart + seconds(60));
+  EXPECT_EQ(client.Check(limit, "k", 5).verdict.remaining, 0);
+}
+
+void TheFirstCallStartsItsOwnWindow(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit =
+      Limit::FixedWindow({.limit = 2, .window = seconds(60), .anchor = Anchor::kFirstHit}).value();
+  client.At(kStart + seconds(30));
+  EXPECT_EQ(client.Check(limit, "k", 0).verdict.reset_after, Micros{0});
+  client.At(kStart + seconds(45)).Check(limit, "k", 2);
+  client.At(kStart + seconds(104));
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, seconds(1));
+  client.At(kStart + seconds(105));
+  EXPECT_EQ(client.Check(limit, "k").verdict.reset_after, seconds(60));
+}
+
+void AMonthBeginsOnItsFirstDay(Driver& driver) {
+  using namespace std::chrono_literals;
+  Client client(driver, __func__);
+  const Limit limit = Limit::FixedWindow({.limit = 1, .anchor = Anchor::kMonth}).value();
+  const std::chrono::sys_days leap_day = 2024y / 2 / 29;
+  client.At(leap_day.time_since_epoch()).Check(limit, "k");
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, hours(24));
+  client.At(leap_day.time_since_epoch() + hours(24));
+  EXPECT_EQ(client.Check(limit, "k").verdict.reset_after, hours(24) * 31);
+}
+
+void ALogForgetsEachCallAfterTheWindow(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = Limit::SlidingWindowLog({.limit = 3, .window = seconds(10)}).value();
+  client.At(kStart).Check(limit, "k");
+  client.At(kStart + seconds(4)).Check(limit, "k", 2);
+  client.At(kStart + seconds(9));
+  EXPECT_EQ(client.Check(limit, "k", 1).verdict.retry_after, seconds(1));
+  EXPECT_EQ(client.Check(limit, "k", 2).verdict.retry_after, seconds(5));
+  EXPECT_EQ(client.Check(limit, "k", 2).verdict.reset_after, seconds(5));
+  client.At(kStart + seconds(10));
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 1)), Outcome::kAllowed);
+}
+
+void ACounterWeighsTheWindowBefore(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = Limit::SlidingWindowCounter({.limit = 10, .window = seconds(10)}).value();
+  client.At(kStart).Check(limit, "k", 10);
+  client.At(kStart + seconds(14));
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 4);
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 4)), Outcome::kAllowed);
+  // floor(10 · (10 s − e) / 10 s) falls to 5 a microsecond after e = 4 s.
+  EXPECT_EQ(client.Check(limit, "k", 1).verdict.retry_after, Micros{1});
+  EXPECT_EQ(client.Check(limit, "k", 2).verdict.retry_after, seconds(1) + Micros{1});
+}
+
+// ---- Slots
+
+void ASlotIsFreeAgainWhenItIsReleasedOrTooOld(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = ThreeSlots();
+  const Receipt first = client.At(kStart).Check(limit, "k", 2).receipt;
+  const Receipt second = client.At(kStart + seconds(5)).Check(limit, "k").receipt;
+  EXPECT_NE(first.slot, second.slot);
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, seconds(5));
+  EXPECT_EQ(client.Release(limit, "k", second.slot), 1u);
+  EXPECT_EQ(client.Release(limit, "k", second.slot), 0u);
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 1);
+  client.At(kStart + seconds(10));
+  EXPECT_EQ(client.Release(limit, "k", first.slot), 0u);
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 3);
+}
+
+void ARenewedSlotLivesOn(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = ThreeSlots();
+  const std::uint64_t slot = client.At(kStart).Check(limit, "k", 3).receipt.slot;
+  client.At(kStart + seconds(9));
+  EXPECT_EQ(client.Renew(limit, "k", slot), 1u);
+  EXPECT_EQ(client.Renew(limit, "k", slot + 1), 0u);
+  client.At(kStart + seconds(18));
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, seconds(1));
+  client.At(kStart + seconds(19));
+  EXPECT_EQ(client.Renew(limit, "k", slot), 0u);
+}
+
+void ASlotThatIsHeldIsNotTakenTwice(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = ThreeSlots();
+  Use use = client.UseOf(limit, "k", 3);
+  use.slot = 42;
+  EXPECT_EQ(client.At(kStart).Check(use).receipt.amount, 3);
+  const Use again = client.At(kStart + seconds(9)).Check(use);
+  EXPECT_EQ(OutcomeOf(again), Outcome::kAllowed);
+  EXPECT_EQ(again.receipt.amount, 0);
+  EXPECT_EQ(again.receipt.slot, 42u);
+  EXPECT_EQ(again.verdict.reset_after, seconds(10));
+}
+
+// ---- Costs
+
+void ACostOfZeroLooksAndIsNeverDenied(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart).Check(limit, "k", 10);
+  const Use look = client.Check(limit, "k", 0);
+  EXPECT_EQ(OutcomeOf(look), Outcome::kAllowed);
+  EXPECT_EQ(look.receipt, Receipt{});
+  EXPECT_EQ(look.verdict.remaining, 0);
+}
+
+void ACostThatNeverFitsSaysSo(Driver& driver) {
+  Client client(driver, __func__);
+  client.At(kStart);
+  const Use use = client.Check(TenPerSecond(), "k", 11);
+  EXPECT_EQ(OutcomeOf(use), Outcome::kNeverFits);
+  EXPECT_EQ(use.verdict.retry_after, kMaxWait);
+  EXPECT_EQ(use.verdict.remaining, 10);
+}
+
+void APeekTakesNothing(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart);
+  EXPECT_EQ(OutcomeOf(client.Peek(limit, "k", 10)), Outcome::kAllowed);
+  EXPECT_EQ(client.Peek(limit, "k", 10).receipt, Receipt{});
+  EXPECT_FALSE(client.Inspect(limit, "k").live);
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 10)), Outcome::kAllowed);
+}
+
+// ---- Several limits
+
+void SeveralLimitsTakeAllOrNothing(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit loose = TenPerSecond();
+  const Limit tight = FivePerMinute();
+  client.At(kStart);
+  std::vector<Use> uses = {client.UseOf(loose, "a", 4), client.UseOf(tight, "b", 4)};
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(uses[0].verdict.remaining, 6);
+  EXPECT_EQ(uses[1].verdict.remaining, 1);
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kAllowed);
+  EXPECT_EQ(uses[0].verdict.remaining, 6);
+  EXPECT_EQ(uses[0].receipt, Receipt{});
+  EXPECT_EQ(OutcomeOf(uses[1]), Outcome::kDenied);
+  EXPECT_EQ(client.Peek(loose, "a", 0).verdict.remaining, 6);
+}
+
+void TwoUsesOfOneKeySeeEachOther(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart);
+  std::vector<Use> uses = {client.UseOf(limit, "k", 6), client.UseOf(limit, "k", 5)};
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kAllowed);
+  EXPECT_EQ(OutcomeOf(uses[1]), Outcome::kNeverFits);
+  uses[1].cost = 4;
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(uses[0].verdict.remaining, 4);
+  EXPECT_EQ(uses[1].verdict.remaining, 0);
+}
+
+void AShadowNeverDenies(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit enforced = TenPerSecond();
+  const Limit shadow = FivePerMinute();
+  client.At(kStart);
+  std::vector<Use> uses = {client.UseOf(enforced, "a", 3), client.UseOf(shadow, "b", 3)};
+  uses[1].mode = Mode::kShadow;
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(uses[1].receipt.amount, 3);
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[1]), Outcome::kDenied);
+  EXPECT_EQ(uses[1].receipt, Receipt{});
+  EXPECT_EQ(client.Peek(shadow, "b", 0).verdict.remaining, 2);
+  uses[1].cost = 1;
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(client.Peek(shadow, "b", 0).verdict.remaining, 1);
+}
+
+void AForcedChargeGoesBelowZero(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart);
+  Use use = client.UseOf(limit, "k", 25);
+  use.mode = Mode::kForce;
+  const Use charged = client.Check(use);
+  EXPECT_EQ(OutcomeOf(charged), Outcome::kAllowed);
+  EXPECT_EQ(charged.verdict.remaining, 0);
+  EXPECT_EQ(charged.receipt.amount, 25);
+  EXPECT_EQ(client.Inspect(limit, "k").level, -15);
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, milliseconds(1600));
+}
+
+void ACountedDenialTakesWhatIsLeft(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart).Check(limit, "k", 2);
+  Use use = client.UseOf(limit, "k", 4);
+  use.count_denied = true;
+  const Use denied = client.Check(use);
+  EXPECT_EQ(OutcomeOf(denied), Outcome::kDenied);
+  EXPECT_EQ(denied.receipt.amount, 3);
+  EXPECT_EQ(denied.verdict.remaining, 0);
+}
+
+// ---- Grants, refunds, settlements
+
+void AGrantIsSpentFirstAndMayExceedTheCap(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart);
+  EXPECT_EQ(client.Grant(limit, "k", 7).verdict.remaining, 12);
+  EXPECT_EQ(OutcomeOf(client.Peek(limit, "k", 13)), Outcome::kNeverFits);
+  const Use use = client.Check(limit, "k", 9);
+  EXPECT_EQ(use.receipt.from_grant, 7);
+  EXPECT_EQ(use.receipt.amount, 2);
+  client.At(kStart + seconds(60));
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 5);
+}
+
+void AGrantPaysForAKeyInDebt(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  Use use = client.UseOf(limit, "k", 30);
+  use.mode = Mode::kForce;
+  client.At(kStart).Check(use);
+  client.Grant(limit, "k", 2);
+  EXPECT_EQ(client.Check(limit, "k", 2).receipt.from_grant, 2);
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 1)), Outcome::kDenied);
+}
+
+void ARefundGoesToTheWindowItCameFrom(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 3).receipt;
+  EXPECT_EQ(receipt.at, WallTime{kStart});
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 0).verdict.remaining, 5);
+  const Receipt late = client.Check(limit, "k", 3).receipt;
+  client.At(kStart + seconds(60)).Check(limit, "k", 2);
+  EXPECT_EQ(client.Settle(limit, "k", late, 0).verdict.remaining, 3);
+}
+
+void ARefundNeverOverfills(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 8).receipt;
+  client.At(kStart + milliseconds(700));
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 0).verdict.remaining, 10);
+}
+
+void ASettlementChargesOrGivesBackTheDifference(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart);
+  const Receipt less = client.Check(limit, "k", 3).receipt;
+  EXPECT_EQ(client.Settle(limit, "k", less, 1).verdict.remaining, 4);
+  const Receipt more = client.Check(limit, "k", 1).receipt;
+  EXPECT_EQ(client.Settle(limit, "k", more, 9).verdict.remaining, 0);
+  EXPECT_EQ(client.Inspect(limit, "k").level, -5);
+}
+
+void ARefundGivesGrantsBackLast(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart).Grant(limit, "k", 2);
+  const Receipt receipt = client.Check(limit, "k", 5).receipt;
+  client.Settle(limit, "k", receipt, 1);
+  const Inspection inspection = client.Inspect(limit, "k");
+  EXPECT_EQ(inspection.level, 5);
+  EXPECT_EQ(inspection.grant, 1);
+}
+
+// ---- What a key is
+
+void AResetForgetsEverything(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart).Check(limit, "k", 10);
+  client.Grant(limit, "k", 5);
+  EXPECT_EQ(client.Reset(limit, "k"), 1u);
+  EXPECT_EQ(client.Reset(limit, "k"), 0u);
+  EXPECT_FALSE(client.Inspect(limit, "k").live);
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 10);
+}
+
+void KeysThatDifferInOnePartAreDifferent(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  client.At(kStart);
+  const std::vector<Key> keys = {{"r:a", "b", "c"},  {"r:a", "bc", ""},  {"r:a", "", "bc"},
+                                 {"r:ab", "", "c"},  {"r:ab", "c", ""},  {"r:a", "b", "c%00"},
+                                 {"r:a", "b:c", ""}, {"r:a", "{b}", "c"}};
+  for (const Key& key : keys) {
+    Use use = client.UseOf(limit, "", 5);
+    use.key = key;
+    EXPECT_EQ(OutcomeOf(client.Check(use)), Outcome::kAllowed)
+        << key.scope << '|' << key.tag << '|' << key.rest;
+  }
+}
+
+void ChangedNumbersKeepWhatIsLeft(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit before = TenPerSecond();
+  const Limit after = Limit::TokenBucket({.capacity = 100, .refill = Rate::PerSecond(1)}).value();
+  client.At(kStart).Check(before, "k", 8);
+  EXPECT_EQ(client.Peek(after, "k", 0).verdict.remaining, 2);
+  EXPECT_EQ(client.Peek(before, "k", 0).verdict.remaining, 2);
+  client.At(kStart + milliseconds(500)).Check(after, "k", 1);
+  EXPECT_EQ(client.Peek(after, "k", 0).verdict.remaining, 1);
+}
+
+void AnotherAlgorithmStartsFreshAndKeepsTheGrant(Driver& driver) {
+  Client client(driver, __func__);
+  client.At(kStart).Check(TenPerSecond(), "k", 8);
+  client.Grant(TenPerSecond(), "k", 3);
+  EXPECT_EQ(client.Peek(FivePerMinute(), "k", 0).verdict.remaining, 8);
+}
+
+// ---- Clocks
+
+void AClockThatIsALittleBehindChangesNothing(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart).Check(limit, "k", 10);
+  client.At(kStart - algo::kClockTolerance);
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after,
+            algo::kClockTolerance + milliseconds(100));
+  client.At(kStart + milliseconds(100));
+  EXPECT_EQ(client.Check(limit, "k").verdict.remaining, 0);
+}
+
+void AKeyGoesOnFromAClockThatWasSetBack(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  client.At(kStart).Check(limit, "k", 10);
+  client.At(kStart - hours(1));
+  EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, milliseconds(100));
+  client.At(kStart - hours(1) + milliseconds(100));
+  EXPECT_EQ(OutcomeOf(client.Check(limit, "k")), Outcome::kAllowed);
+}
+
+// ---- Calls that make no sense
+
+void ExpectRefused(Client& client, Operation operation, std::vector<Use> uses, ErrorCode error) {
+  const Call call = client.Run(operation, uses);
+  EXPECT_FALSE(call.ok);
+  EXPECT_STREQ(ErrorName(call.error), ErrorName(error));
+}
+
+void CallsThatMakeNoSenseAreRefusedWhole(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit bucket = TenPerSecond();
+  const Limit slots = ThreeSlots();
+  client.At(kStart);
+  const Use good = client.UseOf(bucket, "k", 1);
+  ExpectRefused(client, Operation::kCheck, {good, client.UseOf(bucket, "j", -1)},
+                ErrorCode::kInvalidCost);
+  ExpectRefused(client, Operation::kGrant, {good, client.UseOf(bucket, "j", 0)},
+                ErrorCode::kInvalidCost);
+  ExpectRefused(client, Operation::kGrant, {good, client.UseOf(slots, "s", 1)},
+                ErrorCode::kNotSupported);
+  ExpectRefused(client, Operation::kAdjust, {good, client.UseOf(slots, "s", 1)},
+                ErrorCode::kNotSupported);
+  ExpectRefused(client, Operation::kRelease, {good}, ErrorCode::kNotSupported);
+  ExpectRefused(client, Operation::kRenew, {good}, ErrorCode::kNotSupported);
+  ExpectRefused(client, Operation::kCheck, std::vector<Use>(kMaxLimitsPerCall + 1, good),
+                ErrorCode::kTooManyLimits);
+  const std::string long_name(kMaxKeyBytes + 1, 'x');
+  ExpectRefused(client, Operation::kCheck, {good, client.UseOf(bucket, long_name)},
+                ErrorCode::kInvalidKey);
+  EXPECT_FALSE(client.Inspect(bucket, "k").live);
+}
+
+void TheLargestCallsAreAnswered(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = Limit::FixedWindow({.limit = 1000, .window = seconds(60)}).value();
+  const std::string long_name(kMaxKeyBytes, 'x');
+  client.At(kStart);
+  std::vector<Use> uses(kMaxLimitsPerCall, client.UseOf(limit, long_name));
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(client.Peek(limit, long_name, 0).verdict.remaining,
+            1000 - static_cast<std::int64_t>(kMaxLimitsPerCall));
+}
+
+#define SLUICE_CASE(name) {#name, name}
+
+constexpr ConformanceCase kCases[] = {
+    SLUICE_CASE(AFullBucketHoldsItsCapacityAndNotOneMore),
+    SLUICE_CASE(ADenialTellsExactlyWhenToComeBack),
+    SLUICE_CASE(StepsArriveAtMultiplesOfTheInterval),
+    SLUICE_CASE(ALeakyBucketSpacesItsCallers),
+    SLUICE_CASE(AWindowIsFullUntilTheNextOneBegins),
+    SLUICE_CASE(TheFirstCallStartsItsOwnWindow),
+    SLUICE_CASE(AMonthBeginsOnItsFirstDay),
+    SLUICE_CASE(ALogForgetsEachCallAfterTheWindow),
+    SLUICE_CASE(ACounterWeighsTheWindowBefore),
+    SLUICE_CASE(ASlotIsFreeAgainWhenItIsReleasedOrTooOld),
+    SLUICE_CASE(ARenewedSlotLivesOn),
+    SLUICE_CASE(ASlotThatIsHeldIsNotTakenTwice),
+    SLUICE_CASE(ACostOfZeroLooksAndIsNeverDenied),
+    SLUICE_CASE(ACostThatNeverFitsSaysSo),
+    SLUICE_CASE(APeekTakesNothing),
+    SLUICE_CASE(SeveralLimitsTakeAllOrNothing),
+    SLUICE_CASE(TwoUsesOfOneKeySeeEachOther),
+    SLUICE_CASE(AShadowNeverDenies),
+    SLUICE_CASE(AForcedChargeGoesBelowZero),
+    SLUICE_CASE(ACountedDenialTakesWhatIsLeft),
+    SLUICE_CASE(AGrantIsSpentFirstAndMayExceedTheCap),
+    SLUICE_CASE(AGrantPaysForAKeyInDebt),
+    SLUICE_CASE(ARefundGoesToTheWindowItCameFrom),
+    SLUICE_CASE(ARefundNeverOverfills),
+    SLUICE_CASE(ASettlementChargesOrGivesBackTheDifference),
+    SLUICE_CASE(ARefundGivesGrantsBackLast),
+    SLUICE_CASE(AResetForgetsEverything),
+    SLUICE_CASE(KeysThatDifferInOnePartAreDifferent),
+    SLUICE_CASE(ChangedNumbersKeepWhatIsLeft),
+    SLUICE_CASE(AnotherAlgorithmStartsFreshAndKeepsTheGrant),
+    SLUICE_CASE(AClockThatIsALittleBehindChangesNothing),
+    SLUICE_CASE(AKeyGoesOnFromAClockThatWasSetBack),
+    SLUICE_CASE(CallsThatMakeNoSenseAreRefusedWhole),
+    SLUICE_CASE(TheLargestCallsAreAnswered),
+};
+
+#undef SLUICE_CASE
+
+}  // namespace
+
+std::span<const ConformanceCase> ConformanceCases() { return kCases; }
+
+}  // namespace sluice::store::testing

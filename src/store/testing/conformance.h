@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "store/testing/driver.h"
+
+namespace sluice::store::testing {
+
+/// One sentence about every store, and the proof.
+struct ConformanceCase {
+  const char* name;
+  void (*run)(Driver& driver);
+
+  friend void PrintTo(const ConformanceCase& c, std::ostream* out) { *out << c.name; }
+};
+
+/// What every store must do. A store's test runs them all:
+///
+///     class MyStoreConforms : public ::testing::TestWithParam<ConformanceCase> {};
+///     TEST_P(MyStoreConforms, To) { MyDriver driver; GetParam().run(driver); }
+///     INSTANTIATE_TEST_SUITE_P(All, MyStoreConforms, ::testing::ValuesIn(ConformanceCases()),
+///                              NameOfCase);
+///
+/// A case uses keys of its own: all may run against one store.
+std::span<const ConformanceCase> ConformanceCases();
+
+/// Names the tests that are made of the cases.
+inline constexpr auto NameOfCase = [](const auto& info) { return std::string(info.param.name); };
+
+}  // namespace sluice::store::testing

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algo/testing/choices.h"
+#include "store/store.h"
+
+namespace sluice::store::testing {
+
+/// One call with all that it points to.
+class Question {
+ public:
+  explicit Question(const Call& asked) : call(asked) {}
+  Question(const Question& other);
+  Question& operator=(const Question&) = delete;
+
+  void Add(const Use& use, std::size_t subject, const Limit& limit);
+
+  Call call;
+  std::vector<Use> uses;
+  std::vector<std::size_t> subjects;  ///< Whose key each use is about.
+
+ private:
+  void PointToOwn();
+
+  std::vector<Limit> limits_;
+  std::vector<Inspection> inspections_;
+};
+
+/// What a clock may do in a run.
+enum class ClockKind : std::uint8_t {
+  kForward,
+  kBroken,  ///< Forward mostly; else behind by a little, set back, or anywhere.
+};
+
+/// Makes up questions about a few keys whose limits change, at times that a broken clock tells.
+class Questioner {
+ public:
+  Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock);
+
+  /// To the next moment, at which some limits may have changed.
+  void MoveOn();
+  Question Ask();
+  /// Lets later questions be about what was taken.
+  void Remember(const Question& answered);
+  [[nodiscard]] Question ResetOf(std::size_t subject) const;
+
+  [[nodiscard]] WallTime now() const { return now_; }
+  [[nodiscard]] std::size_t subject_count() const { return subjects_.size(); }
+  [[nodiscard]] Key KeyOf(std::size_t subject) const;
+
+ private:
+  struct Subject {
+    std::string tag;
+    std::string rest;
+    Limit limit;
+  };
+
+  struct Taken {
+    std::size_t subject;
+    Receipt receipt;
+  };
+
+  void MoveForward();
+  void BreakClock();
+  Limit LimitOf(Algorithm algorithm);
+  std::int64_t AnyStep();
+  Operation AnyOperation();
+  std::int64_t AnyCost(const Limit& limit);
+  std::uint64_t AnySlot();
+  Use AnyUse(Operation operation, std::size_t subject);
+  void AddAdjustment(Question& question);
+  void MakeInvalid(Question& question);
+
+  algo::testing::Choices& choices_;
+  const std::string scope_;
+  const ClockKind clock_;
+  std::optional<Micros> pace_;  ///< If set, all limits change at about this pace.
+  std::vector<Subject> subjects_;
+  std::deque<Taken> receipts_;
+  WallTime now_;
+};
+
+}  // namespace sluice::store::testing
