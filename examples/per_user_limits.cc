@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,7 +14,7 @@
 namespace {
 
 struct User {
-  std::string_view name;
+  const char* name;
   bool paying;
 };
 
@@ -32,9 +31,8 @@ int main() {
   auto limiter = sluice::Limiter::InMemory();
   // So many calls an hour; the hour begins with a user's first call.
   const auto hourly = [](int calls) {
-    return sluice::Limit::FixedWindow({.limit = calls,
-                                       .window = std::chrono::hours(1),
-                                       .anchor = sluice::Anchor::kFirstHit});
+    return sluice::Limit::FixedWindow(
+        {.limit = calls, .window = std::chrono::hours(1), .anchor = sluice::Anchor::kFirstHit});
   };
   const auto free_limit = hourly(kFreeCalls);
   const auto paid_limit = hourly(kPaidCalls);
@@ -60,7 +58,7 @@ int main() {
   bool right = true;
   for (std::size_t i = 0; i < kUsers.size(); ++i) {
     const int expected = kUsers[i].paying ? kPaidCalls : kFreeCalls;
-    std::printf("%-6s %3d of %d calls passed\n", kUsers[i].name.data(), passed[i].load(),
+    std::printf("%-6s %3d of %d calls passed\n", kUsers[i].name, passed[i].load(),
                 kThreads * kCallsPerThread);
     right = right && passed[i] == expected;
   }

@@ -44,8 +44,8 @@ int main() {
   auto limiter = sluice::Limiter::InMemory();
   const auto bursty = sluice::Limit::TokenBucket(
       {.capacity = kBurst, .refill = sluice::Rate::PerSecond(kPerSecond)});
-  const auto even = sluice::Limit::LeakyBucket(
-      {.capacity = 2, .leak = sluice::Rate::PerSecond(kPerSecond)});
+  const auto even =
+      sluice::Limit::LeakyBucket({.capacity = 2, .leak = sluice::Rate::PerSecond(kPerSecond)});
   if (!limiter || !bursty || !even) return 1;
 
   // The first kBurst jobs find tokens; each of the others waits for one to arrive.

@@ -80,9 +80,8 @@ bool Expect(const char* what, const std::string& found, const std::string& expec
 int main() {
   auto limiter = sluice::Limiter::InMemory();
   const auto per_minute = [](std::int64_t limit) {
-    return sluice::Limit::FixedWindow({.limit = limit,
-                                       .window = std::chrono::minutes(1),
-                                       .anchor = sluice::Anchor::kFirstHit});
+    return sluice::Limit::FixedWindow(
+        {.limit = limit, .window = std::chrono::minutes(1), .anchor = sluice::Anchor::kFirstHit});
   };
   const auto requests = per_minute(5);
   const auto tokens = per_minute(10'000);

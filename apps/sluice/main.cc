@@ -24,7 +24,8 @@ using std::chrono::seconds;
 constexpr std::string_view kUsage =
     "Usage: sluice [command]\n"
     "\n"
-    "  demo         Show how each algorithm answers a few calls, on a clock of its own (the default).\n"
+    "  demo         Show how each algorithm answers a few calls, on a clock of its own (the "
+    "default).\n"
     "  --version    Print the version.\n"
     "  --help       Print this text.\n"
     "\n"

@@ -39,7 +39,7 @@ struct Verdict {
 struct Receipt {
   std::int64_t amount = 0;      ///< Taken from the limit itself.
   std::int64_t from_grant = 0;  ///< Taken from a grant, which is spent first.
-  WallTime at{};                ///< Windows: where the window begins. Log: when it was taken.
+  WallTime at{};                ///< Windows: where the window begins. Else: when it was taken.
   std::uint64_t slot = 0;       ///< Concurrency: the slot's id.
 
   friend bool operator==(const Receipt&, const Receipt&) = default;

@@ -28,9 +28,11 @@ inline std::int64_t Steps(const LimitNumbers& limit, WallTime t) {
 
 inline ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   if (now < state.at) {
-    if (state.at - now <= kClockTolerance) return ClockSeen::kForward;
+    // A full bucket holds no information, so it has no time of its own to go on from.
+    const bool full = state.value == Full(limit);
+    if (!full && state.at - now <= kClockTolerance) return ClockSeen::kForward;
     state.at = now;
-    return ClockSeen::kSetBack;
+    return full ? ClockSeen::kForward : ClockSeen::kSetBack;
   }
   const std::int64_t missing = Full(limit) - state.value;
   const Wide arrived = Wide{Steps(limit, now) - Steps(limit, state.at)} * limit.rate_num;

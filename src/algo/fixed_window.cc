@@ -52,7 +52,11 @@ void Take(State& state, std::int64_t cost) {
   state.value = cost < kMaxAmount - state.value ? state.value + cost : kMaxAmount;
 }
 
-void Adjust(State& state, WallTime at, std::int64_t delta) {
+void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
+  // What a grant paid for began no window; what is charged on top of it does.
+  const bool begins = limit.anchor == Anchor::kFirstHit && state.value == 0 && delta > 0 &&
+                      at <= state.at && state.at < at + limit.window;
+  if (begins) state.at = at;
   if (at != state.at) return;
   if (delta >= 0) return Take(state, delta);
   state.value = std::max(state.value + delta, std::int64_t{0});

@@ -24,14 +24,7 @@ Micros DecayTime(const LimitNumbers& limit, std::int64_t previous, std::int64_t 
   return limit.window - Micros{MulDivCeil(room + 1, limit.window.count(), previous) - 1};
 }
 
-std::int64_t Plus(std::int64_t used, std::int64_t delta) {
-  if (delta > kMaxAmount - used) return kMaxAmount;
-  return std::max(used + delta, std::int64_t{0});
-}
-
-}  // namespace
-
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+ClockSeen Roll(const LimitNumbers& limit, WallTime now, State& state) {
   const WallTime start = StartOf(limit, now);
   if (start < state.at && (state.value != 0 || state.previous != 0)) {
     if (state.at - now <= kClockTolerance) return ClockSeen::kForward;
@@ -44,6 +37,22 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   }
   state.at = start;
   return ClockSeen::kForward;
+}
+
+std::int64_t Plus(std::int64_t used, std::int64_t delta) {
+  if (delta > kMaxAmount - used) return kMaxAmount;
+  return std::max(used + delta, std::int64_t{0});
+}
+
+}  // namespace
+
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+  const ClockSeen clock = Roll(limit, now, state);
+  // What weighs nothing any more never will again: from here on the key is as if never used, and
+  // must answer a later settlement as a key does that was forgotten meanwhile.
+  const Micros left = limit.window - std::max(now - state.at, Micros{0});
+  if (Wide{state.previous} * left.count() < limit.window.count()) state.previous = 0;
+  return clock;
 }
 
 std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state) {

@@ -18,8 +18,9 @@ WallTime TimeOf(const State& state, const LogEntry& entry) {
 
 ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   state.at = now;
-  if (state.history == nullptr || state.history->log.empty()) return ClockSeen::kForward;
+  if (state.history == nullptr) return ClockSeen::kForward;
   const auto& log = state.history->log;
+  if (static_cast<std::size_t>(state.previous) == log.size()) return ClockSeen::kForward;
   ClockSeen clock = ClockSeen::kForward;
   const WallTime newest = log.back().at;
   if (now < newest) {
@@ -57,8 +58,14 @@ WallTime FreshAt(const LimitNumbers& limit, const State& state) {
 
 void Commit(State& state) {
   auto& log = state.history->log;
-  for (auto entry = log.rbegin(); entry != log.rend() && entry->at > state.at; ++entry) {
-    entry->at = state.at;
+  const auto live = log.begin() + state.previous;
+  if (live != log.end() && log.back().at > state.at) {
+    // Merged, because Adjust looks for one entry of a moment.
+    const auto moved = std::lower_bound(live, log.end(), state.at,
+                                        [](const LogEntry& e, WallTime t) { return e.at < t; });
+    moved->at = state.at;
+    for (auto entry = moved + 1; entry != log.end(); ++entry) moved->cost += entry->cost;
+    log.erase(moved + 1, log.end());
   }
   const auto over = static_cast<std::size_t>(state.previous);
   if (2 * over >= log.size()) {
@@ -84,13 +91,18 @@ void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
   }
 }
 
-void Adjust(State& state, WallTime at, std::int64_t delta) {
+void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
   Commit(state);
   auto& log = state.history->log;
   const auto live = log.begin() + state.previous;
-  const auto entry = std::lower_bound(live, log.end(), at,
-                                      [](const LogEntry& e, WallTime t) { return e.at < t; });
-  if (entry == log.end() || entry->at != at) return;
+  auto entry = std::lower_bound(live, log.end(), at,
+                                [](const LogEntry& e, WallTime t) { return e.at < t; });
+  if (entry == log.end() || entry->at != at) {
+    // What a grant paid for left no entry; what is charged on top of it must.
+    const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;
+    if (!counts) return;
+    entry = log.insert(entry, {at, 0});
+  }
   const std::int64_t change = std::clamp(delta, -entry->cost, kMaxAmount - state.value);
   entry->cost += change;
   state.value += change;

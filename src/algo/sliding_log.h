@@ -12,7 +12,7 @@ std::int64_t Left(const LimitNumbers& limit, const State& state);
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost);
 WallTime FreshAt(const LimitNumbers& limit, const State& state);
 void Take(const LimitNumbers& limit, State& state, std::int64_t cost);
-void Adjust(State& state, WallTime at, std::int64_t delta);
+void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta);
 void Commit(State& state);
 
 }  // namespace sluice::algo::sliding_log

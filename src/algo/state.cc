@@ -117,9 +117,9 @@ void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t d
     case Algorithm::kLeakyBucket:
       return bucket::Adjust(limit, state, delta);
     case Algorithm::kFixedWindow:
-      return fixed_window::Adjust(state, at, delta);
+      return fixed_window::Adjust(limit, state, at, delta);
     case Algorithm::kSlidingWindowLog:
-      return sliding_log::Adjust(state, at, delta);
+      return sliding_log::Adjust(limit, state, at, delta);
     case Algorithm::kSlidingWindowCounter:
       return sliding_counter::Adjust(limit, state, at, delta);
     case Algorithm::kConcurrency:

@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <ctime>
+
 namespace sluice {
 
 WallTime SystemClock::Now() const noexcept {
@@ -9,6 +11,13 @@ WallTime SystemClock::Now() const noexcept {
 const SystemClock& TheSystemClock() {
   static const SystemClock clock;
   return clock;
+}
+
+SteadyTime SteadyClock::Now() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return SteadyTime(std::chrono::floor<Micros>(std::chrono::seconds(now.tv_sec) +
+                                               std::chrono::nanoseconds(now.tv_nsec)));
 }
 
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include <sluice/time.h>
 
 namespace sluice {
@@ -12,5 +14,25 @@ class SystemClock final : public Clock {
 
 /// One for everybody.
 const SystemClock& TheSystemClock();
+
+class SteadyClock;
+
+/// A moment that deadlines and durations are measured by. It says nothing about the date, and can't
+/// be mistaken for a WallTime.
+using SteadyTime = std::chrono::time_point<SteadyClock, Micros>;
+
+/// Never jumps, whatever happens to the date, and goes on while the machine sleeps: what was promised
+/// until a deadline is over after it.
+class SteadyClock {
+ public:
+  // What std::chrono asks of a clock.
+  using duration = Micros;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = SteadyTime;
+  static constexpr bool is_steady = true;
+
+  [[nodiscard]] static SteadyTime Now() noexcept;
+};
 
 }  // namespace sluice

@@ -22,6 +22,18 @@ TEST(SystemClockTest, ItsTimeIsInTheRangeThatLimitsHold) {
 
 TEST(SystemClockTest, EverybodyGetsTheSameOne) { EXPECT_EQ(&TheSystemClock(), &TheSystemClock()); }
 
+TEST(SteadyClockTest, ItGoesForwardAtTheSystemsPace) {
+  const auto before = std::chrono::steady_clock::now();
+  const SteadyTime first = SteadyClock::Now();
+  SteadyTime last = first;
+  while (last - first < Micros{2000}) {
+    const SteadyTime now = SteadyClock::Now();
+    EXPECT_GE(now, last);
+    last = now;
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - before, Micros{1999});
+}
+
 TEST(FakeClockTest, ItStandsStillUntilItIsMoved) {
   FakeClock clock(WallTime{Micros{5}});
   EXPECT_EQ(clock.Now(), WallTime{Micros{5}});

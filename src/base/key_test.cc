@@ -1,11 +1,11 @@
 #include "base/key.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace sluice {
 namespace {
@@ -58,14 +58,29 @@ TEST(KeyTest, WhatIsEncodedIsAppended) {
 TEST(KeyTest, ValuesAreSeparatedByColons) { EXPECT_EQ(EncodedList({"a", "b c", ""}), "a:b%20c:"); }
 
 TEST(KeyTest, DifferentListsOfOneLengthGiveDifferentText) {
-  const std::vector<std::string_view> hostile{
-      "", ":", "::", "%", "%3A", "%253A", "a", "a:", ":a", "{a}", "{", "}", "a%", "\n", "\xFF",
-      std::string_view("\0", 1), std::string_view("\0\0", 2)};
+  const std::vector<std::string_view> hostile{"",
+                                              ":",
+                                              "::",
+                                              "%",
+                                              "%3A",
+                                              "%253A",
+                                              "a",
+                                              "a:",
+                                              ":a",
+                                              "{a}",
+                                              "{",
+                                              "}",
+                                              "a%",
+                                              "\n",
+                                              "\xFF",
+                                              std::string_view("\0", 1),
+                                              std::string_view("\0\0", 2)};
   std::map<std::string, std::string> seen;
   for (const std::string_view first : hostile) {
     for (const std::string_view second : hostile) {
       for (const std::string_view third : hostile) {
-        const std::string spelled = Encoded(first) + " | " + Encoded(second) + " | " + Encoded(third);
+        const std::string spelled =
+            Encoded(first) + " | " + Encoded(second) + " | " + Encoded(third);
         const auto [at, is_new] = seen.emplace(EncodedList({first, second, third}), spelled);
         EXPECT_TRUE(is_new) << spelled << " and " << at->second << " give " << at->first;
       }

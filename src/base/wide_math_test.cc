@@ -1,9 +1,9 @@
 #include "base/wide_math.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace sluice {
 namespace {

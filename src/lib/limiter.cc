@@ -127,7 +127,7 @@ Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
                                     .keep_names = options.keep_names});
   if (!store) return store.error();
   const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
-  return Limiter(std::unique_ptr<Impl>(new Impl{std::move(*store), clock}));
+  return Limiter(std::make_unique<Impl>(std::move(*store), clock));
 }
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "base/wide_math.h"
 
 namespace sluice::store {
 namespace {
@@ -14,11 +13,6 @@ bool IsConcurrency(const Use& use) { return use.limit->algorithm() == Algorithm:
 
 bool HoldsItsSlot(const Use& use, const State& state) {
   return IsConcurrency(use) && use.slot != 0 && algo::HoldsSlot(state, use.slot);
-}
-
-std::int64_t PlusSaturated(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verdict& verdict) {
@@ -36,7 +30,8 @@ void JudgeUse(Use& use, Subject& subject, WallTime now) {
   use.receipt = {};
   if (use.cost == 0 || HoldsItsSlot(use, state)) return;
 
-  const std::int64_t wanted = PlusSaturated(use.cost, subject.pending);
+  // Below 2^60: at most 128 costs of at most 2^53.
+  const std::int64_t wanted = use.cost + subject.pending;
   const std::int64_t from_limit = wanted - std::min(wanted, state.grant);
   const bool fits = from_limit == 0 || from_limit <= left;
   if (fits || use.mode == Mode::kForce) {
@@ -51,7 +46,7 @@ void JudgeUse(Use& use, Subject& subject, WallTime now) {
   }
 }
 
-void TakeUse(Use& use, Subject& subject, WallTime now, std::int64_t cost) {
+void TakeUse(Use& use, Subject& subject, std::int64_t cost) {
   const LimitNumbers& limit = use.limit->numbers();
   State& state = subject.state;
   if (cost == 0) return;
@@ -65,13 +60,9 @@ void TakeUse(Use& use, Subject& subject, WallTime now, std::int64_t cost) {
     use.receipt.from_grant = std::min(cost, state.grant);
     use.receipt.amount = cost - use.receipt.from_grant;
     state.grant -= use.receipt.from_grant;
-    if (use.receipt.amount > 0) {
-      if (use.verdict.outcome == Outcome::kAllowed) use.verdict.delay = algo::DelayOf(limit, state);
-      algo::Take(limit, state, use.receipt.amount, use.receipt.slot);
-    }
+    if (use.receipt.amount > 0) algo::Take(limit, state, use.receipt.amount, use.receipt.slot);
   }
   use.receipt.at = state.at;
-  use.verdict.remaining = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
 }
 
 bool Takes(const Use& use) {
@@ -99,13 +90,13 @@ void Check(Call& call, std::span<Subject* const> subjects) {
     Subject& subject = *subjects[i];
     if (call.operation == Operation::kCheck) {
       if (!call.allowed) {
-        TakeUse(use, subject, call.now, CountedWhenDenied(use, subject.state, call.now));
+        TakeUse(use, subject, CountedWhenDenied(use, subject.state, call.now));
       } else if (Takes(use)) {
-        TakeUse(use, subject, call.now, use.cost);
+        TakeUse(use, subject, use.cost);
       }
     }
-    use.verdict.reset_after =
-        algo::WaitUntil(call.now, algo::FreshAt(use.limit->numbers(), subject.state));
+    if (!call.allowed) use.verdict.delay = Micros{0};
+    ShowState(use.limit->numbers(), call.now, subject.state, use.verdict);
   }
 }
 
@@ -115,23 +106,16 @@ void Grant(Use& use, Subject& subject) {
   subject.changed = true;
 }
 
+// The grant's part of what was taken is kept first, so the limit's part is given back first.
 void Adjust(Use& use, Subject& subject) {
-  constexpr Wide kMost = kMaxAmount;
   const LimitNumbers& limit = use.limit->numbers();
   const Receipt& taken = use.receipt;
   State& state = subject.state;
-  const Wide delta = Wide{use.cost} - taken.amount - taken.from_grant;
+  const std::int64_t kept_of_grant = std::min(taken.from_grant, use.cost);
+  const std::int64_t kept_of_limit = use.cost - kept_of_grant;
+  algo::Adjust(limit, state, taken.at, kept_of_limit - taken.amount);
+  state.grant += std::min(taken.from_grant - kept_of_grant, kMaxAmount - state.grant);
   subject.changed = true;
-  if (delta >= 0) {
-    // Twice the largest amount empties any state there is.
-    algo::Adjust(limit, state, taken.at,
-                 static_cast<std::int64_t>(std::min(delta, 2 * kMost)));
-    return;
-  }
-  const Wide to_limit = std::min(-delta, Wide{taken.amount});
-  const Wide to_grant = std::min(-delta - to_limit, kMost - state.grant);
-  algo::Adjust(limit, state, taken.at, -static_cast<std::int64_t>(std::min(to_limit, 2 * kMost)));
-  state.grant += static_cast<std::int64_t>(to_grant);
 }
 
 // The operations that concern each key by itself.
@@ -179,16 +163,21 @@ bool Supports(Operation operation, Algorithm algorithm) {
 
 }  // namespace
 
-std::optional<ErrorCode> Refusal(const Call& call) {
+std::optional<ErrorCode> Refusal(Call& call) {
+  call.now = algo::ClampTime(call.now);
+  if (IsPlainCheck(call)) return std::nullopt;
   if (call.uses.size() > kMaxLimitsPerCall) return ErrorCode::kTooManyLimits;
   const std::int64_t least = call.operation == Operation::kGrant ? 1 : 0;
-  for (const Use& use : call.uses) {
+  for (Use& use : call.uses) {
     if (use.cost < least) return ErrorCode::kInvalidCost;
     if (use.key.tag.size() + use.key.rest.size() > kMaxKeyBytes) return ErrorCode::kInvalidKey;
     if (!Supports(call.operation, use.limit->algorithm())) return ErrorCode::kNotSupported;
     if (call.operation == Operation::kAdjust &&
         (use.receipt.amount < 0 || use.receipt.from_grant < 0)) {
       return ErrorCode::kInvalidCost;
+    }
+    for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
+      *amount = std::min(*amount, kMaxAmount);
     }
   }
   return std::nullopt;

@@ -22,11 +22,13 @@ struct Subject {
 inline bool IsPlainCheck(const Call& call) {
   if (call.operation != Operation::kCheck || call.uses.size() != 1) return false;
   const Use& use = call.uses[0];
-  return use.cost >= 0 && use.key.tag.size() + use.key.rest.size() <= kMaxKeyBytes;
+  return use.cost >= 0 && use.cost <= kMaxAmount &&
+         use.key.tag.size() + use.key.rest.size() <= kMaxKeyBytes;
 }
 
-/// Why a call makes no sense, if it doesn't. Looks at the questions only.
-std::optional<ErrorCode> Refusal(const Call& call);
+/// Why a call makes no sense, if it doesn't. Looks at the questions only, and brings those that are
+/// beyond all bounds (times, amounts) to the bound.
+std::optional<ErrorCode> Refusal(Call& call);
 
 /// Runs the call (any operation but kReset and kInspect) on its subjects, one for each use, and
 /// fills in its answers.

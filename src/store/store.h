@@ -27,7 +27,7 @@ struct Inspection {
 struct Use {
   Key key;
   const Limit* limit = nullptr;
-  std::int64_t cost = 1;  ///< ≥ 0
+  std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
   std::uint64_t slot = 0;     ///< Concurrency; 0 lets the store choose an id.
@@ -50,7 +50,7 @@ enum class Operation : std::uint8_t {
 /// A question to a store. It belongs to the caller, and must stay where it is until it is done.
 struct Call {
   Operation operation = Operation::kCheck;
-  std::span<Use> uses;
+  std::span<Use> uses{};
   WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
 
   /// Answers.

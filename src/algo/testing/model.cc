@@ -173,6 +173,10 @@ void FixedWindowModel::Take(const Integer& cost, std::uint64_t /*slot*/) {
 }
 
 void FixedWindowModel::Adjust(const Integer& at, const Integer& delta) {
+  // A window that nothing was counted in yet begins with what is charged to it.
+  const bool begins = limit_.anchor == Anchor::kFirstHit && used_ == 0 && delta > 0 &&
+                      at <= begin_ && begin_ < at + limit_.window.count();
+  if (begins) begin_ = at;
   if (at == begin_) used_ = AddUsed(used_, delta);
 }
 
@@ -293,6 +297,8 @@ void SlidingLogModel::Take(const Integer& cost, std::uint64_t /*slot*/) {
 }
 
 void SlidingLogModel::Adjust(const Integer& at, const Integer& delta) {
+  const bool is_live = at <= effective_now_ && effective_now_ < at + limit_.window.count();
+  if (is_live && delta > 0) cost_at_.emplace(at, 0);
   const auto entry = cost_at_.find(at);
   if (entry == cost_at_.end()) return;
   const Integer room = kMost - Used();

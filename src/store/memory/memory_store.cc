@@ -17,9 +17,7 @@ constexpr std::size_t kLead = 4;
 
 // Fills in the answer of a call that makes no sense.
 bool Refused(Call& call) {
-  call.now = algo::ClampTime(call.now);
   call.affected = 0;
-  if (IsPlainCheck(call)) return false;
   const auto refusal = Refusal(call);
   if (!refusal) return false;
   call.ok = false;

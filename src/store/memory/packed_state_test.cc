@@ -1,12 +1,12 @@
 #include "store/memory/packed_state.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace sluice::store {
 namespace {
@@ -14,9 +14,7 @@ namespace {
 constexpr KeyHash kHash{(std::uint64_t{1} << 61) - 2, (std::uint64_t{1} << 61) - 3};
 constexpr std::int64_t kLargestCounter = (1 << 27) - 1;
 
-Limit Bucket() {
-  return *Limit::TokenBucket({.capacity = 100, .refill = Rate::PerSecond(7)});
-}
+Limit Bucket() { return *Limit::TokenBucket({.capacity = 100, .refill = Rate::PerSecond(7)}); }
 
 Limit Counter() {
   return *Limit::SlidingWindowCounter({.limit = kMaxAmount, .window = std::chrono::seconds(1)});
@@ -25,7 +23,12 @@ Limit Counter() {
 WallTime At(std::int64_t micros) { return WallTime{Micros{micros}}; }
 
 std::vector<std::int64_t> TimesToTry() {
-  return {0, 1, 2047, 2048, 1'900'000'000'000'000, kMaxTime.time_since_epoch().count() - 1,
+  return {0,
+          1,
+          2047,
+          2048,
+          1'900'000'000'000'000,
+          kMaxTime.time_since_epoch().count() - 1,
           kMaxTime.time_since_epoch().count()};
 }
 
@@ -37,8 +40,9 @@ TEST(PackedStateTest, ACellIsEmptyUntilSomethingIsPacked) {
 }
 
 TEST(PackedStateTest, ABucketsValueAndTimeComeBackAtEveryExtreme) {
-  const std::vector<std::int64_t> values{-kMaxAmount, -kMaxAmount + 1, -2049, -2048, -2047, -1, 0, 1,
-                                         2047, 2048, 2049, kMaxAmount - 1, kMaxAmount};
+  const std::vector<std::int64_t> values{
+      -kMaxAmount, -kMaxAmount + 1, -2049,     -2048, -2047, -1, 0, 1, 2047, 2048,
+      2049,        kMaxAmount - 1,  kMaxAmount};
   for (const std::int64_t value : values) {
     for (const std::int64_t at : TimesToTry()) {
       Cell cell;
@@ -56,8 +60,8 @@ TEST(PackedStateTest, BothCountersAndTheirTimeComeBackAtEveryExtreme) {
     for (const std::int64_t previous : values) {
       for (const std::int64_t at : TimesToTry()) {
         Cell cell;
-        ASSERT_TRUE(cell.TryPack(kHash, Counter(),
-                                 {.at = At(at), .value = value, .previous = previous}));
+        ASSERT_TRUE(
+            cell.TryPack(kHash, Counter(), {.at = At(at), .value = value, .previous = previous}));
         EXPECT_EQ(cell.State().value, value);
         EXPECT_EQ(cell.State().previous, previous);
         EXPECT_EQ(cell.State().at, At(at));

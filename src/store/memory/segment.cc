@@ -70,7 +70,7 @@ void Segment::Reserve(std::uint32_t more) {
 
 void Segment::Grow(std::uint32_t extent) {
   Move(UINT32_MAX);
-  old_homes_ = count_ > 0 ? homes_ : 0;
+  old_homes_ = count_ > 0 ? homes_ : 0U;
   boundary_ = UINT64_MAX;
   move_position_ = extent_;
   extent_ = std::max(extent_, extent);

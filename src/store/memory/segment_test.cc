@@ -1,14 +1,14 @@
 #include "store/memory/segment.h"
 
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <map>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
 
 namespace sluice::store {
 namespace {

@@ -231,7 +231,7 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with == nullptr) {
-      Load(PlaceOf(part).cell, *call.uses[i].limit, call.now, part.loaded);
+      Load(PlaceForCall(call, part).cell, *call.uses[i].limit, call.now, part.loaded);
     }
     subjects[i] = &(part.shared_with != nullptr ? part.shared_with : &part)->loaded.subject;
   }
@@ -247,6 +247,17 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
     // Found anew, because what was written before may have moved it.
     WriteBack(call, call.uses[i], PlaceOf(part), part.loaded, part.reserved);
   }
+}
+
+// Forgets a key that holds no information before the call looks at it: making room for the call's
+// other keys, or sweeping after they are written, would else do so in the middle of the call.
+MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, const Part& part) {
+  Place place = PlaceOf(part);
+  if (place.cell == nullptr || call.operation == Operation::kPeek) return place;
+  if (FreshAt(*place.cell) > call.now) return place;
+  Drop(place.segment, place.cell);
+  expired_.fetch_add(1, kRelaxed);
+  return {place.segment, place.hash, nullptr};
 }
 
 // Room for every new key, before anything is taken: all or nothing holds for memory, too.
@@ -299,11 +310,13 @@ void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now
     state = cell->State();
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
+    // What holds no information may have been forgotten: under new numbers it starts anew, too.
+    if (loaded.converted && FreshAt(*cell) <= now) from = nullptr;
   }
   if (from == nullptr || from->algorithm != numbers.algorithm) {
     const std::int64_t grant = state.grant;
     state = algo::Fresh(numbers, now);
-    state.grant = grant;
+    state.grant = numbers.algorithm == Algorithm::kConcurrency ? 0 : grant;
     if (algo::NeedsHistory(numbers.algorithm)) {
       loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
       state.history = &loaded.made->history;

@@ -77,6 +77,7 @@ class MemoryStore::Table {
   static Place PlaceOf(const Part& part) {
     return {*part.segment, part.hash, part.segment->Find(part.hash)};
   }
+  Place PlaceForCall(const Call& call, const Part& part);
   void RunLocked(Call& call, std::span<Part> parts);
   bool ReserveFor(std::span<Part> parts, WallTime now);
   void Forget(Call& call, Use& use, const Place& place);

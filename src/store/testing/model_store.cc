@@ -33,6 +33,11 @@ Answered ModelStore::Submit(Call& call) {
     call.error = *error;
     return Answered::kNow;
   }
+  for (Use& use : call.uses) {
+    for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
+      *amount = std::min(*amount, kMaxAmount);
+    }
+  }
   const Integer now = Clamp(call.now);
   latest_ = std::max(latest_, now);
   switch (call.operation) {
