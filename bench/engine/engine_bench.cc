@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <malloc.h>
+
 #include <sluice/sluice.h>
 
 #include "careful.h"
@@ -122,9 +123,8 @@ double Rate(const std::vector<Traffic>& traffic,
 }
 
 const NamedLimit& TheLimit() {
-  static const NamedLimit limit{"api",
-                                *Limit::TokenBucket({.capacity = kCapacity,
-                                                     .refill = Rate::PerHour(kPerHour)})};
+  static const NamedLimit limit{
+      "api", *Limit::TokenBucket({.capacity = kCapacity, .refill = Rate::PerHour(kPerHour)})};
   return limit;
 }
 
@@ -192,7 +192,8 @@ struct Memory {
   double theirs;
 };
 
-// Every key once, in order; tells what that brought into memory, at the end and at the worst moment.
+// Every key once, in order; tells what that brought into memory, at the end and at the worst
+// moment.
 template <typename Touch>
 std::pair<double, double> Fill(std::size_t keys, const Touch& touch) {
   malloc_trim(0);
@@ -218,17 +219,17 @@ class Run {
   Run(bool quick) : rounds_(quick ? 3 : 5), checks_(quick ? 1'000'000 : 4'000'000) {}
 
   void WithKeys(std::size_t keys) {
-    Limiter limiter = Limiter::InMemory({.max_keys = std::max<std::size_t>(keys * 5 / 4, 1000)}).value();
+    Limiter limiter =
+        Limiter::InMemory({.max_keys = std::max<std::size_t>(keys * 5 / 4, 1000)}).value();
     Careful careful(kCapacity, static_cast<double>(kPerHour) / 3.6e9);
     const auto ours = Fill(keys, [&](std::string_view key) {
       if (!limiter.Check(TheLimit(), key)->allowed) std::abort();
     });
-    const auto theirs =
-        Fill(keys, [&](std::string_view key) { careful.Check(key, NowMicros()); });
+    const auto theirs = Fill(keys, [&](std::string_view key) { careful.Check(key, NowMicros()); });
     memory_.push_back({keys, ours.first, ours.second, theirs.first});
     if (keys >= 100'000) {
-      std::printf("\n%zu keys: %.1f bytes a key (worst moment of growth %.1f), careful %.1f\n", keys,
-                  ours.first, ours.second, theirs.first);
+      std::printf("\n%zu keys: %.1f bytes a key (worst moment of growth %.1f), careful %.1f\n",
+                  keys, ours.first, ours.second, theirs.first);
     } else {
       std::printf("\n%zu keys\n", keys);
     }
@@ -316,9 +317,10 @@ int Main(int argc, char** argv) {
     }
   }
   if (sizes.empty()) sizes = {1'000, 1'000'000, 10'000'000};
-  std::printf("token bucket, keys of %zu bytes, batches of %zu; careful: flat_hash_map<string, "
-              "Bucket> behind a mutex\n",
-              kKeyBytes, kBatch);
+  std::printf(
+      "token bucket, keys of %zu bytes, batches of %zu; careful: flat_hash_map<string, "
+      "Bucket> behind a mutex\n",
+      kKeyBytes, kBatch);
   Run run(quick);
   for (const std::size_t keys : sizes) run.WithKeys(keys);
   if (!json.empty()) run.WriteJson(json);

@@ -33,8 +33,8 @@ struct NamedLimit {
 /// One limit's part in a call. `limit` and `key` must live until the check returns.
 struct LimitUse {
   const NamedLimit* limit = nullptr;
-  std::string_view key;  ///< Whose budget: any bytes, at most kMaxKeyBytes.
-  std::int64_t cost = 1; ///< ≥ 0; 0 only looks, and is never denied.
+  std::string_view key;   ///< Whose budget: any bytes, at most kMaxKeyBytes.
+  std::int64_t cost = 1;  ///< ≥ 0; 0 only looks, and is never denied.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left (up to the cost) even if the call is denied.
   std::uint64_t slot = 0;     ///< Concurrency: an id of your own; 0 lets the limiter choose.
@@ -54,20 +54,21 @@ struct LimiterOptions {
 
 /// What is known of one key.
 struct KeyInfo {
-  std::string name;   ///< "{key}:limit:", percent-encoded; empty unless names are kept.
-  std::uint64_t id;   ///< Stands for the key in logs and listings; differs from run to run.
+  /// "{<key, percent-encoded>}:<name of the limit>:"; in a listing empty unless names are kept.
+  std::string name;
+  std::uint64_t id;  ///< Stands for the key in a listing; differs from run to run.
   LimitNumbers limit;
-  Verdict verdict;    ///< As a look (cost 0) at this moment would say.
-  std::int64_t level; ///< Signed: below zero is debt. Windows and slots: limit − used.
-  std::int64_t grant; ///< What is left of grants.
-  WallTime touched;   ///< When something was last taken or given, or where its window begins.
+  Verdict verdict;     ///< As a look (cost 0) at this moment would say.
+  std::int64_t level;  ///< Signed: below zero is debt. Windows and slots: limit − used.
+  std::int64_t grant;  ///< What is left of grants.
+  WallTime touched;    ///< When something was last taken or given, or where its window begins.
 };
 
 struct LimiterStats {
-  std::size_t keys = 0;         ///< Held now, those about to expire included.
-  std::size_t bytes = 0;        ///< Occupied by them.
-  std::uint64_t expired = 0;    ///< Dropped because they held no information any more.
-  std::uint64_t refused = 0;    ///< New keys for which there was no room.
+  std::size_t keys = 0;       ///< Held now, those about to expire included.
+  std::size_t bytes = 0;      ///< Occupied by them.
+  std::uint64_t expired = 0;  ///< Dropped because they held no information any more.
+  std::uint64_t refused = 0;  ///< New keys for which there was no room.
 };
 
 /// Decides, in this process's memory, which calls may pass.
@@ -137,8 +138,7 @@ class Limiter {
   bool Renew(const NamedLimit& limit, std::string_view key, std::uint64_t slot);
 
   /// Nothing if the key is as if never used.
-  [[nodiscard]] std::optional<KeyInfo> Inspect(const NamedLimit& limit,
-                                               std::string_view key) const;
+  [[nodiscard]] std::optional<KeyInfo> Inspect(const NamedLimit& limit, std::string_view key) const;
 
   /// Calls `visit` for every key that is live; stops when it returns false. Keys that come or go
   /// meanwhile may or may not be seen. `visit` may call the limiter.

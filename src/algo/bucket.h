@@ -50,10 +50,9 @@ inline std::int64_t Left(const LimitNumbers& limit, const State& state) {
 inline WallTime ArrivalOf(const LimitNumbers& limit, const State& state, std::int64_t amount) {
   if (amount <= 0) return state.at;
   const std::int64_t steps = CeilDiv(amount, limit.rate_num);
-  const Wide moment =
-      limit.interval == Micros{1}
-          ? Wide{state.at.time_since_epoch().count()} + steps
-          : (Wide{Steps(limit, state.at)} + steps) * limit.interval.count();
+  const Wide moment = limit.interval == Micros{1}
+                          ? Wide{state.at.time_since_epoch().count()} + steps
+                          : (Wide{Steps(limit, state.at)} + steps) * limit.interval.count();
   const Wide never = kNever.time_since_epoch().count();
   return WallTime{Micros{static_cast<std::int64_t>(std::min(moment, never))}};
 }
@@ -80,7 +79,8 @@ inline void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
 inline void Adjust(const LimitNumbers& limit, State& state, std::int64_t delta) {
   if (delta >= 0) return Take(limit, state, delta);
   const std::int64_t room = Full(limit) - state.value;
-  state.value = -delta <= room / limit.rate_den ? state.value - delta * limit.rate_den : Full(limit);
+  state.value =
+      -delta <= room / limit.rate_den ? state.value - delta * limit.rate_den : Full(limit);
 }
 
 void Convert(const LimitNumbers& from, const LimitNumbers& to, State& state);

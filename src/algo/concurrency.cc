@@ -58,9 +58,7 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   return OutlivesNew(limit, now, slots) ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) {
-  return limit.cap - state.value;
-}
+std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
 
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
   const auto& slots = state.history->slots;

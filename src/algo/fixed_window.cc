@@ -36,9 +36,7 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   return ClockSeen::kSetBack;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) {
-  return limit.cap - state.value;
-}
+std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
 
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state) {
   return WaitUntil(now, EndOf(limit, state.at));

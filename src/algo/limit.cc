@@ -1,7 +1,7 @@
-#include <sluice/limit.h>
-
 #include <cmath>
 #include <string>
+
+#include <sluice/limit.h>
 
 #include "algo/rational.h"
 #include "algo/shape.h"
@@ -46,8 +46,8 @@ Result<LimitNumbers> WithRate(LimitNumbers numbers, const char* field, Rate rate
   if (!IsWindow(rate.period)) {
     return OutOfRange((std::string(field) + ".period").c_str(), rate.period);
   }
-  const Fraction exact = algo::Reduced(
-      {Wide{rate.tokens} * numbers.interval.count(), Wide{rate.period.count()}});
+  const Fraction exact =
+      algo::Reduced({Wide{rate.tokens} * numbers.interval.count(), Wide{rate.period.count()}});
   if (exact.numerator > kMaxAmount) {
     return Refuse(std::string(field) + " brings more than 2^53 tokens at a time");
   }
@@ -59,8 +59,8 @@ Result<LimitNumbers> WithRate(LimitNumbers numbers, const char* field, Rate rate
     const Wide missing = wanted - held.numerator * exact.denominator;
     if (held.numerator == 0 || missing > (wanted - 1) / kRatePrecision) {
       return Refuse(std::string(field) + " of " + std::to_string(rate.tokens) + " per " +
-                    std::to_string(rate.period.count()) + " µs can't be held exactly with a cap of " +
-                    std::to_string(numbers.cap) +
+                    std::to_string(rate.period.count()) +
+                    " µs can't be held exactly with a cap of " + std::to_string(numbers.cap) +
                     ": cap × the rate's denominator must be at most 2^53; use a smaller cap, or a "
                     "rate with a shorter period");
     }

@@ -25,16 +25,16 @@ Fraction LargestBelow(Fraction f, std::int64_t max_denominator) {
     const Wide high_gap = high.numerator * f.denominator - f.numerator * high.denominator;
     if (low_gap == 0) return low;
 
-    const Wide up = std::min(low_gap / high_gap,
-                             (max_denominator - low.denominator) / high.denominator);
+    const Wide up =
+        std::min(low_gap / high_gap, (max_denominator - low.denominator) / high.denominator);
     if (up > 0) {
       low.numerator += up * high.numerator;
       low.denominator += up * high.denominator;
       continue;
     }
     // One step less than would reach f, because `high` must stay above it.
-    const Wide down = std::min((high_gap - 1) / low_gap,
-                               (max_denominator - high.denominator) / low.denominator);
+    const Wide down =
+        std::min((high_gap - 1) / low_gap, (max_denominator - high.denominator) / low.denominator);
     if (down <= 0) return low;
     high.numerator += down * low.numerator;
     high.denominator += down * low.denominator;

@@ -1,9 +1,9 @@
 #include "algo/rational.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace sluice::algo {
 namespace {

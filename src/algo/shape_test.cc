@@ -1,9 +1,9 @@
 #include "algo/shape.h"
 
-#include <gtest/gtest.h>
-
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace sluice::algo {
 namespace {

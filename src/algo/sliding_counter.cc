@@ -63,8 +63,7 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std:
   const std::int64_t room = limit.cap - state.value - cost;
   if (room >= 0) return WaitUntil(now, state.at + DecayTime(limit, state.previous, room));
   // This window alone is too full: as the next one's `previous` it must decay far enough.
-  return WaitUntil(now,
-                   state.at + limit.window + DecayTime(limit, state.value, limit.cap - cost));
+  return WaitUntil(now, state.at + limit.window + DecayTime(limit, state.value, limit.cap - cost));
 }
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {

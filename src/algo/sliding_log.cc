@@ -10,9 +10,7 @@ namespace {
 constexpr std::size_t kForcedEntries = 4096;
 
 // An entry that is later than the state's own time was written before the clock was set back.
-WallTime TimeOf(const State& state, const LogEntry& entry) {
-  return std::min(entry.at, state.at);
-}
+WallTime TimeOf(const State& state, const LogEntry& entry) { return std::min(entry.at, state.at); }
 
 }  // namespace
 
@@ -39,9 +37,7 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   return clock;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) {
-  return limit.cap - state.value;
-}
+std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
 
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
   const auto& log = state.history->log;
@@ -95,8 +91,8 @@ void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t d
   Commit(state);
   auto& log = state.history->log;
   const auto live = log.begin() + state.previous;
-  auto entry = std::lower_bound(live, log.end(), at,
-                                [](const LogEntry& e, WallTime t) { return e.at < t; });
+  auto entry =
+      std::lower_bound(live, log.end(), at, [](const LogEntry& e, WallTime t) { return e.at < t; });
   if (entry == log.end() || entry->at != at) {
     // What a grant paid for left no entry; what is charged on top of it must.
     const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;

@@ -31,16 +31,27 @@ double ChiSquare(const std::vector<int>& counts, double expected) {
   return sum;
 }
 
-TEST(KeyHashTest, EqualKeysHaveEqualHashes) {
-  const KeyHasher hasher;
+/// The fastest method is the portable one where the processor has no AES.
+class KeyHashTest : public ::testing::TestWithParam<KeyHasher::Method> {};
+
+INSTANTIATE_TEST_SUITE_P(Methods, KeyHashTest,
+                         ::testing::Values(KeyHasher::Method::kFastest,
+                                           KeyHasher::Method::kPortable),
+                         [](const auto& method) {
+                           return method.param == KeyHasher::Method::kFastest ? "Fastest"
+                                                                              : "Portable";
+                         });
+
+TEST_P(KeyHashTest, EqualKeysHaveEqualHashes) {
+  const KeyHasher hasher(GetParam());
   const std::string one = Text(50);
   const std::string other = Text(50);
   EXPECT_EQ(hasher({.scope = one, .tag = one, .rest = one}),
             hasher({.scope = other, .tag = other, .rest = other}));
 }
 
-TEST(KeyHashTest, TheHashDoesNotDependOnWhereTheBytesLie) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, TheHashDoesNotDependOnWhereTheBytesLie) {
+  const KeyHasher hasher(GetParam());
   const std::string text = Text(kLongKey);
   const KeyHash hash = hasher({.tag = text});
   for (std::size_t offset = 0; offset < 16; ++offset) {
@@ -49,8 +60,8 @@ TEST(KeyHashTest, TheHashDoesNotDependOnWhereTheBytesLie) {
   }
 }
 
-TEST(KeyHashTest, BothHalvesHaveSixtyOneBits) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, BothHalvesHaveSixtyOneBits) {
+  const KeyHasher hasher(GetParam());
   for (std::size_t size = 0; size < 200; ++size) {
     const KeyHash hash = hasher({.tag = Text(size)});
     EXPECT_LT(hash.high, std::uint64_t{1} << 61);
@@ -58,14 +69,14 @@ TEST(KeyHashTest, BothHalvesHaveSixtyOneBits) {
   }
 }
 
-TEST(KeyHashTest, TwoHashersDisagree) {
-  const KeyHasher one;
-  const KeyHasher other;
+TEST_P(KeyHashTest, TwoHashersDisagree) {
+  const KeyHasher one(GetParam());
+  const KeyHasher other(GetParam());
   EXPECT_NE(one({.scope = "s", .tag = "alice"}), other({.scope = "s", .tag = "alice"}));
 }
 
-TEST(KeyHashTest, MovingBytesBetweenThePartsChangesTheHash) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, MovingBytesBetweenThePartsChangesTheHash) {
+  const KeyHasher hasher(GetParam());
   const std::string text = Text(24);
   const std::string_view all = text;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> seen;
@@ -81,8 +92,8 @@ TEST(KeyHashTest, MovingBytesBetweenThePartsChangesTheHash) {
   }
 }
 
-TEST(KeyHashTest, KeysOfZerosDifferByTheirLengths) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, KeysOfZerosDifferByTheirLengths) {
+  const KeyHasher hasher(GetParam());
   const std::string zeros(kLongKey, '\0');
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   for (std::size_t size = 0; size <= zeros.size(); ++size) {
@@ -91,8 +102,8 @@ TEST(KeyHashTest, KeysOfZerosDifferByTheirLengths) {
   }
 }
 
-TEST(KeyHashTest, EveryLengthInEveryPartGivesAnotherHash) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, EveryLengthInEveryPartGivesAnotherHash) {
+  const KeyHasher hasher(GetParam());
   const std::string text = Text(200);
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   seen.insert(Bits(hasher({})));
@@ -104,8 +115,8 @@ TEST(KeyHashTest, EveryLengthInEveryPartGivesAnotherHash) {
   }
 }
 
-TEST(KeyHashTest, ChangingAnyBitOfAnyByteChangesTheHash) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, ChangingAnyBitOfAnyByteChangesTheHash) {
+  const KeyHasher hasher(GetParam());
   for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{20}, kLongKey}) {
     std::string text = Text(size);
     const KeyHash hash = hasher({.scope = "s", .tag = text});
@@ -122,8 +133,8 @@ TEST(KeyHashTest, ChangingAnyBitOfAnyByteChangesTheHash) {
   }
 }
 
-TEST(KeyHashTest, SwappingTwoBlocksOfALongKeyChangesTheHash) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, SwappingTwoBlocksOfALongKeyChangesTheHash) {
+  const KeyHasher hasher(GetParam());
   const std::string text = Text(kLongKey);
   const KeyHash hash = hasher({.tag = text});
   // Among them blocks that lie one fold apart, and so meet the same power.
@@ -137,8 +148,8 @@ TEST(KeyHashTest, SwappingTwoBlocksOfALongKeyChangesTheHash) {
   }
 }
 
-TEST(KeyHashTest, LongKeysThatEndDifferentlyDiffer) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, LongKeysThatEndDifferentlyDiffer) {
+  const KeyHasher hasher(GetParam());
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   for (int i = 0; i < 1000; ++i) {
     const std::string key = std::string(4000, 'x') + std::to_string(i);
@@ -147,12 +158,12 @@ TEST(KeyHashTest, LongKeysThatEndDifferentlyDiffer) {
 }
 
 // Most secrets spread such keys evenly whatever is done afterwards; a few tell good from bad.
-TEST(KeyHashTest, KeysThatCountUpSpreadEvenlyUnderEverySecret) {
+TEST_P(KeyHashTest, KeysThatCountUpSpreadEvenlyUnderEverySecret) {
   constexpr int kSecrets = 200;
   constexpr int kKeys = 1 << 14;
   constexpr int kCells = 1 << 7;
   for (int secret = 0; secret < kSecrets; ++secret) {
-    const KeyHasher hasher;
+    const KeyHasher hasher(GetParam());
     std::vector<int> high(kCells);
     std::vector<int> low(kCells);
     for (int i = 0; i < kKeys; ++i) {
@@ -167,8 +178,8 @@ TEST(KeyHashTest, KeysThatCountUpSpreadEvenlyUnderEverySecret) {
   }
 }
 
-TEST(KeyHashTest, NoTwoOfManyKeysShareAHash) {
-  const KeyHasher hasher;
+TEST_P(KeyHashTest, NoTwoOfManyKeysShareAHash) {
+  const KeyHasher hasher(GetParam());
   std::set<std::uint64_t> highs;
   for (int i = 0; i < 100'000; ++i) highs.insert(hasher({.tag = std::to_string(i)}).high);
   EXPECT_EQ(highs.size(), 100'000U) << "of one half alone";

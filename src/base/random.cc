@@ -1,10 +1,10 @@
 #include "base/random.h"
 
-#include <sys/random.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+
+#include <sys/random.h>
 
 namespace sluice {
 

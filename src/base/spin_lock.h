@@ -1,9 +1,9 @@
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
+
+#include <sched.h>
 
 namespace sluice {
 

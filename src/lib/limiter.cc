@@ -1,10 +1,10 @@
-#include <sluice/limiter.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sluice/limiter.h>
 
 #include "base/clock.h"
 #include "base/key.h"
@@ -47,7 +47,8 @@ std::string Explain(ErrorCode code) {
     case ErrorCode::kInvalidCost:
       return "a cost must be at least 0, an amount to grant at least 1";
     case ErrorCode::kInvalidKey:
-      return "a key must have at most " + std::to_string(kMaxKeyBytes) + " bytes";
+      return "a key, and the name of a limit, must have at most " + std::to_string(kMaxKeyBytes) +
+             " bytes";
     case ErrorCode::kTooManyLimits:
       return "a call may meet at most " + std::to_string(kMaxLimitsPerCall) + " limits";
     case ErrorCode::kNotSupported:
@@ -167,7 +168,8 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
                                         std::span<LimitStatus> statuses) {
   for (const LimitUse& use : uses) {
     if (use.cost < 0) return ToError(ErrorCode::kInvalidCost);
-    if (use.key.size() > kMaxKeyBytes) return ToError(ErrorCode::kInvalidKey);
+    const bool fits = use.key.size() <= kMaxKeyBytes && use.limit->name.size() <= kMaxKeyBytes;
+    if (!fits) return ToError(ErrorCode::kInvalidKey);
   }
   // Made once for each thread: to fill all of this with zeros takes as long as some of the checks.
   thread_local std::array<Use, kOnStack> asked;
@@ -203,8 +205,7 @@ bool Limiter::Reset(const NamedLimit& limit, std::string_view key) {
   return call.ok && call.affected > 0;
 }
 
-Result<Verdict> Limiter::Grant(const NamedLimit& limit, std::string_view key,
-                               std::int64_t amount) {
+Result<Verdict> Limiter::Grant(const NamedLimit& limit, std::string_view key, std::int64_t amount) {
   Use use = ToUse(limit, key, amount);
   Call call;
   impl_->Run(Operation::kGrant, {&use, 1}, call);
@@ -279,10 +280,8 @@ void Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const
 
 LimiterStats Limiter::Stats() const {
   const store::MemoryStoreStats stats = impl_->store->StatsApprox();
-  return {.keys = stats.keys,
-          .bytes = stats.bytes,
-          .expired = stats.expired,
-          .refused = stats.refused};
+  return {
+      .keys = stats.keys, .bytes = stats.bytes, .expired = stats.expired, .refused = stats.refused};
 }
 
 }  // namespace sluice

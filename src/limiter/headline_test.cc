@@ -1,8 +1,8 @@
 #include "limiter/headline.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+
+#include <gtest/gtest.h>
 
 namespace sluice::limiter {
 namespace {

@@ -16,8 +16,7 @@ bool HoldsItsSlot(const Use& use, const State& state) {
 }
 
 void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verdict& verdict) {
-  verdict.remaining =
-      std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+  verdict.remaining = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
   verdict.reset_after = algo::WaitUntil(now, algo::FreshAt(limit, state));
 }
 
@@ -170,7 +169,7 @@ std::optional<ErrorCode> Refusal(Call& call) {
   const std::int64_t least = call.operation == Operation::kGrant ? 1 : 0;
   for (Use& use : call.uses) {
     if (use.cost < least) return ErrorCode::kInvalidCost;
-    if (use.key.tag.size() + use.key.rest.size() > kMaxKeyBytes) return ErrorCode::kInvalidKey;
+    if (!Fits(use.key)) return ErrorCode::kInvalidKey;
     if (!Supports(call.operation, use.limit->algorithm())) return ErrorCode::kNotSupported;
     if (call.operation == Operation::kAdjust &&
         (use.receipt.amount < 0 || use.receipt.from_grant < 0)) {

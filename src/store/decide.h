@@ -13,17 +13,20 @@ namespace sluice::store {
 
 /// The state of one key while a call is judged. Uses of one key share it.
 struct Subject {
-  algo::State state;          ///< Advanced to the call's `now`.
-  std::int64_t pending = 0;   ///< What earlier uses of the call are going to take.
-  bool changed = false;       ///< To be written back.
+  algo::State state;         ///< Advanced to the call's `now`.
+  std::int64_t pending = 0;  ///< What earlier uses of the call are going to take.
+  bool changed = false;      ///< To be written back.
 };
+
+inline bool Fits(const Key& key) {
+  return key.scope.size() <= kMaxKeyBytes && key.tag.size() + key.rest.size() <= kMaxKeyBytes;
+}
 
 /// Whether this is a check of one limit that can't be refused: what nearly all calls are.
 inline bool IsPlainCheck(const Call& call) {
   if (call.operation != Operation::kCheck || call.uses.size() != 1) return false;
   const Use& use = call.uses[0];
-  return use.cost >= 0 && use.cost <= kMaxAmount &&
-         use.key.tag.size() + use.key.rest.size() <= kMaxKeyBytes;
+  return use.cost >= 0 && use.cost <= kMaxAmount && Fits(use.key);
 }
 
 /// Why a call makes no sense, if it doesn't. Looks at the questions only, and brings those that are

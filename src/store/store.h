@@ -37,11 +37,11 @@ struct Use {
 };
 
 enum class Operation : std::uint8_t {
-  kCheck,    ///< All uses together: takes from all of them or from none.
-  kPeek,     ///< What kCheck would say.
-  kReset,    ///< Every use's key: as if never used.
-  kGrant,    ///< Every use's `cost` is added to what the key may spend first. Not concurrency.
-  kAdjust,   ///< Makes of every use's `receipt` one of `cost`: gives back or charges the difference.
+  kCheck,   ///< All uses together: takes from all of them or from none.
+  kPeek,    ///< What kCheck would say.
+  kReset,   ///< Every use's key: as if never used.
+  kGrant,   ///< Every use's `cost` is added to what the key may spend first. Not concurrency.
+  kAdjust,  ///< Makes of every use's `receipt` one of `cost`: gives back or charges the difference.
   kRelease,  ///< Frees every use's `slot`.
   kRenew,    ///< Every use's `slot` lives on from now.
   kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
@@ -54,7 +54,7 @@ struct Call {
   WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
 
   /// Answers.
-  bool ok = false;       ///< False: `error` says why, and nothing was changed.
+  bool ok = false;  ///< False: `error` says why, and nothing was changed.
   ErrorCode error{};
   bool allowed = false;  ///< kCheck, kPeek: whether the call passes.
   /// kReset: keys that had something to forget. kRelease, kRenew: slots that were held.

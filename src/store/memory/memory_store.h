@@ -28,8 +28,8 @@ struct MemoryStoreStats {
 /// State in this process's memory. Thread-safe; answers every call at once.
 ///
 /// Keys are known by a keyed 122-bit fingerprint, so that different keys share a state with a
-/// probability below 2^-100, whoever chose them. A bucket or window costs 32 bytes in a table that
-/// is 81 to 86 % full; see the README beside this file for how it grows and cleans itself.
+/// probability below 2^-100, whoever chose them. A bucket or window costs 33 bytes in a table that
+/// is 85 to 90 % full; see the README beside this file for how it grows and cleans itself.
 class MemoryStore final : public Store {
  public:
   static Result<std::unique_ptr<MemoryStore>> Create(const MemoryStoreOptions& options);
@@ -47,7 +47,6 @@ class MemoryStore final : public Store {
  private:
   class Table;
   explicit MemoryStore(std::unique_ptr<Table> table);
-  void SubmitSome(std::span<Call* const> calls);
   std::unique_ptr<Table> table_;
 };
 

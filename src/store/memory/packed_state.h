@@ -43,7 +43,7 @@ class Cell {
     // Without a branch: `order` alone is rarely equal.
     return ((order() ^ hash.high) | (low_ ^ hash.low)) == 0;
   }
-  [[nodiscard]] std::uint64_t id() const { return low_; }
+  [[nodiscard]] std::uint64_t low() const { return low_; }
 
   [[nodiscard]] const LimitNumbers& Numbers() const;
   /// Whether the state lies in the cell itself and was written under these numbers.
@@ -69,7 +69,9 @@ class Cell {
   static constexpr int kShapeShift = 48;
 
   static constexpr std::uint64_t Mask(int bits) { return (std::uint64_t{1} << bits) - 1; }
-  [[nodiscard]] std::uint32_t shape() const { return static_cast<std::uint32_t>(b_ >> kShapeShift); }
+  [[nodiscard]] std::uint32_t shape() const {
+    return static_cast<std::uint32_t>(b_ >> kShapeShift);
+  }
 
   std::uint64_t fingerprint_ = 0;  ///< KeyHash::high, and the form in the lowest three bits.
   std::uint64_t low_ = 0;

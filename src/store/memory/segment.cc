@@ -1,7 +1,5 @@
 #include "store/memory/segment.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -9,12 +7,14 @@
 #include <iterator>
 #include <vector>
 
+#include <sys/mman.h>
+
 namespace sluice::store {
 namespace {
 
 // The table is at most so full, in percent: above it probes get long, below it memory is wasted.
-constexpr std::uint32_t kMaxLoad = 86;
-// Growing by a sixteenth keeps it at least 81 % full.
+constexpr std::uint32_t kMaxLoad = 90;
+// Growing by a sixteenth keeps it at least 85 % full.
 constexpr std::uint32_t kGrowthDivisor = 16;
 
 // Below this part of what it could hold, a segment gives memory back.
@@ -34,53 +34,54 @@ constexpr std::uint32_t WholePages(std::uint32_t cells) {
 
 }  // namespace
 
-void Segment::Init(Cell* cells, std::uint32_t max_cells, int skip_bits) {
+void Segment::Init(Cell* cells, std::uint8_t* pushed, std::uint32_t max_cells, int skip_bits) {
   cells_ = cells;
-  max_cells_ = max_cells - kPageCells;
+  pushed_ = pushed;
+  max_pages_ = static_cast<std::uint16_t>(max_cells / kPageCells - 1);
   skip_bits_ = static_cast<std::uint8_t>(skip_bits);
 }
 
 std::uint32_t Segment::ExtentFor(std::uint32_t cells) const {
-  std::uint32_t extent = std::max(extent_, kPageCells);
-  while (extent < max_cells_ && CellsIn(extent) < cells) {
-    extent = std::min(extent + WholePages(extent / kGrowthDivisor), max_cells_);
+  std::uint32_t wanted = std::max(extent(), kPageCells);
+  while (wanted < max_cells() && CellsIn(wanted) < cells) {
+    wanted = std::min(wanted + WholePages(wanted / kGrowthDivisor), max_cells());
   }
-  return extent;
+  return wanted;
 }
 
 std::uint32_t Segment::PagesNeededFor(std::uint32_t more) const {
-  std::uint32_t extent = ExtentFor(count_ + more);
-  if (extent == extent_) {
+  std::uint32_t wanted = ExtentFor(count_ + more);
+  if (wanted == extent()) {
     // An Insert lengthens the last run by at most one cell, so these empty cells catch all.
-    const auto tail_is_free = [&] {
-      return more <= extent_ && std::all_of(cells_ + extent_ - more, cells_ + extent_,
-                                            [](const Cell& cell) { return cell.empty(); });
-    };
-    if (tail_is_free()) return 0;
-    extent = ExtentFor(CellsIn(extent) + 1);
+    const Cell* const end = cells_ + extent();
+    const bool tail_is_free =
+        more <= extent() &&
+        std::all_of(end - more, end, [](const Cell& cell) { return cell.empty(); });
+    if (tail_is_free) return 0;
+    wanted = ExtentFor(CellsIn(wanted) + 1);
   }
-  if (extent == extent_ || CellsIn(extent) < count_ + more) return kNoRoom;
-  return (extent - extent_) / kPageCells;
+  if (wanted == extent() || CellsIn(wanted) < count_ + more) return kNoRoom;
+  return (wanted - extent()) / kPageCells;
 }
 
 void Segment::Reserve(std::uint32_t more) {
   const std::uint32_t pages = PagesNeededFor(more);
-  if (pages > 0) Grow(extent_ + pages * kPageCells);
+  if (pages > 0) Grow(extent() + pages * kPageCells);
 }
 
-void Segment::Grow(std::uint32_t extent) {
+void Segment::Grow(std::uint32_t wanted) {
   Move(UINT32_MAX);
   old_homes_ = count_ > 0 ? homes_ : 0U;
   boundary_ = UINT64_MAX;
-  move_position_ = extent_;
-  extent_ = std::max(extent_, extent);
-  homes_ = HomesIn(extent);
+  move_position_ = extent();
+  extent_pages_ = static_cast<std::uint16_t>(std::max(extent(), wanted) / kPageCells);
+  homes_ = HomesIn(wanted);
 }
 
 // By chance, if rarely, the last run gets longer than the tail while cells move.
 void Segment::Lengthen() {
-  if (extent_ > max_cells_) std::abort();  // A run of more than a page beyond it: not by chance.
-  extent_ += kPageCells;
+  if (extent() > max_cells()) std::abort();  // A run of more than a page beyond it: not by chance.
+  ++extent_pages_;
 }
 
 // From the highest hash downwards, so that what moves up never meets what has not moved yet.
@@ -113,43 +114,69 @@ void Segment::Insert(const Cell& cell) {
 }
 
 void Segment::Place(const Cell& cell) {
-  Cell* place = cells_ + Home(cell.order());
+  const std::uint32_t home = Home(cell.order());
+  Cell* place = FirstOf(home);
   while (!place->empty() && place->order() < cell.order()) ++place;
   Cell* gap = place;
-  while (gap != cells_ + extent_ && !gap->empty()) ++gap;
-  if (gap == cells_ + extent_) Lengthen();
+  while (gap != cells_ + extent() && !gap->empty()) ++gap;
+  if (gap == cells_ + extent()) Lengthen();
   std::memmove(static_cast<void*>(place + 1), place,
                static_cast<std::size_t>(gap - place) * sizeof(Cell));
   *place = cell;
+  PushUp(home, gap);
   ++count_;
   // Cells that have not moved yet were pushed up by at most one.
   if (growing() && cell.order() < boundary_ && gap - cells_ >= move_position_) ++move_position_;
 }
 
 void Segment::Remove(Cell* cell) {
-  const Cell* end = cells_ + extent_;
+  const std::uint32_t home = Home(cell->order());
+  const Cell* end = cells_ + extent();
   Cell* gap = cell;
-  for (Cell* next = gap + 1;
-       next != end && !next->empty() && next != cells_ + Home(next->order()); ++next) {
+  for (Cell* next = gap + 1; next != end && !next->empty() && next != cells_ + Home(next->order());
+       ++next) {
     *gap = *next;
     gap = next;
   }
   *gap = Cell{};
+  PullDown(home, gap);
   --count_;
+}
+
+// A cell came to `home`, and the first gap above was filled: the cells of all homes in between
+// begin one further up.
+void Segment::PushUp(std::uint32_t home, const Cell* gap) {
+  const auto last = static_cast<std::uint32_t>(gap - cells_);
+  for (std::uint32_t next = home + 1; next <= last; ++next) {
+    const std::uint8_t pushed = PushedOf(next);
+    if (pushed != kLost) SetPushed(next, static_cast<std::uint8_t>(pushed + 1));
+  }
+}
+
+// A cell of `home` went, and `gap` is where a cell is missing now. What is lost stays so: how far
+// it was pushed up is not known any more.
+void Segment::PullDown(std::uint32_t home, const Cell* gap) {
+  const auto last = static_cast<std::uint32_t>(gap - cells_);
+  for (std::uint32_t next = home + 1; next <= last; ++next) {
+    const std::uint8_t pushed = PushedOf(next);
+    if (pushed != kLost) SetPushed(next, static_cast<std::uint8_t>(pushed - 1));
+  }
 }
 
 std::uint32_t Segment::Shrink() {
   const std::uint32_t pages_before = pages();
-  if (pages_before <= 1 || count_ > CellsIn(extent_) / kShrinkDivisor) return 0;
+  if (pages_before <= 1 || count_ > CellsIn(extent()) / kShrinkDivisor) return 0;
   std::vector<Cell> kept;
   kept.reserve(count_);
-  std::copy_if(cells_, cells_ + extent_, std::back_inserter(kept),
+  std::copy_if(cells_, cells_ + extent(), std::back_inserter(kept),
                [](const Cell& cell) { return !cell.empty(); });
-  // What the kernel takes back reads as zeros; where it can't (pages larger than ours), we write them.
-  if (madvise(cells_, extent_ * sizeof(Cell), MADV_DONTNEED) != 0) {
-    std::fill(cells_, cells_ + extent_, Cell{});
+  // What the kernel takes back reads as zeros; where it can't (pages larger than ours), we write
+  // them.
+  if (madvise(cells_, extent() * sizeof(Cell), MADV_DONTNEED) != 0) {
+    std::fill(cells_, cells_ + extent(), Cell{});
   }
-  extent_ = 0;
+  for (std::uint32_t home = 0; home < extent(); ++home) SetPushed(home, 0);
+  extent_pages_ = 0;
   count_ = 0;
   old_homes_ = 0;
   sweep_position = 0;

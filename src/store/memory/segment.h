@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,7 +15,9 @@ template <typename T>
 class Hint {
  public:
   // Relaxed, because a guess needs no more, and those who hold the lock are ordered by it.
-  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT(google-explicit-constructor)
+  operator T() const {
+    return value_.load(std::memory_order_relaxed);
+  }  // NOLINT(google-explicit-constructor)
   void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
 
  private:
@@ -27,10 +28,13 @@ class Hint {
 /// address space that is all its own and of which only the used pages are resident.
 ///
 /// A cell's home is its hash's share of `homes_`; it lies there or above, with nothing empty in
-/// between. Because homes rise with the hash, the segment grows in place and a few cells at a time:
-/// cells from `boundary_` on have moved to their homes in the larger range, those below have not.
+/// between. A byte for each home says how far up its cells begin, so that a key is found in one
+/// cache line, or two, however full the segment is.
 ///
-/// Callers hold `lock` for everything but Prefetch. Pointers to cells are good until the next
+/// Because homes rise with the hash, the segment grows in place and a few cells at a time: cells
+/// from `boundary_` on have moved to their homes in the larger range, those below have not.
+///
+/// Callers hold `lock` for everything but prefetching. Pointers to cells are good until the next
 /// Insert or Remove.
 class alignas(64) Segment {
  public:
@@ -42,10 +46,22 @@ class alignas(64) Segment {
   static constexpr std::uint32_t kTail = 32;
 
   /// `cells` points to `max_cells` zeroed cells, two pages or more, of which the last page is used
-  /// only in need; `skip_bits` of a hash are the same for all keys of this segment.
-  void Init(Cell* cells, std::uint32_t max_cells, int skip_bits);
+  /// only in need, and `pushed` to as many zeroed bytes; `skip_bits` of a hash are the same for all
+  /// keys of this segment.
+  void Init(Cell* cells, std::uint8_t* pushed, std::uint32_t max_cells, int skip_bits);
 
-  void Prefetch(const KeyHash& hash) const;
+  /// These need no lock: they only guess. Ask first for the byte that says where the key's cells
+  /// are, and once it is there for the cells.
+  [[nodiscard]] std::uint32_t PrefetchHome(const KeyHash& hash) const {
+    const std::uint32_t home = Home(hash.high);
+    __builtin_prefetch(pushed_ + home, 1);
+    return home;
+  }
+  void PrefetchCells(std::uint32_t home) const {
+    const Cell* first = cells_ + home + PushedOf(home);
+    __builtin_prefetch(first, 1);
+    __builtin_prefetch(first + 1, 1);
+  }
 
   /// nullptr if absent.
   [[nodiscard]] Cell* Find(const KeyHash& hash) const;
@@ -68,10 +84,10 @@ class alignas(64) Segment {
   std::uint32_t Shrink();
 
   /// The cells by position, for walks: positions below extent(), some of them empty.
-  [[nodiscard]] std::uint32_t extent() const { return extent_; }
+  [[nodiscard]] std::uint32_t extent() const { return extent_pages_ * kPageCells; }
   [[nodiscard]] Cell* at(std::uint32_t position) const { return cells_ + position; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
-  [[nodiscard]] std::uint32_t pages() const { return extent_ / kPageCells; }
+  [[nodiscard]] std::uint32_t pages() const { return extent_pages_; }
 
   SpinLock lock;
 
@@ -87,21 +103,34 @@ class alignas(64) Segment {
   [[nodiscard]] std::uint32_t HomeIn(std::uint64_t order, std::uint32_t homes) const;
   [[nodiscard]] std::uint32_t ExtentFor(std::uint32_t cells) const;
   void Place(const Cell& cell);
-  void Grow(std::uint32_t extent);
+  void Grow(std::uint32_t wanted);
   void Lengthen();
   void Move(std::uint32_t cells);
   [[nodiscard]] bool growing() const { return old_homes_ != 0; }
+  [[nodiscard]] std::uint32_t max_cells() const { return max_pages_ * kPageCells; }
+  [[nodiscard]] Cell* FirstOf(std::uint32_t home) const;
+  void PushUp(std::uint32_t home, const Cell* gap);
+  void PullDown(std::uint32_t home, const Cell* gap);
+
+  /// Past this many cells a home's byte no longer tells, and its cells are looked for.
+  static constexpr std::uint8_t kLost = 255;
+
+  // Relaxed, because PrefetchCells reads it without the lock, and guesses.
+  [[nodiscard]] std::uint8_t PushedOf(std::uint32_t home) const {
+    return std::atomic_ref(pushed_[home]).load(std::memory_order_relaxed);
+  }
+  void SetPushed(std::uint32_t home, std::uint8_t pushed) {
+    std::atomic_ref(pushed_[home]).store(pushed, std::memory_order_relaxed);
+  }
 
   std::uint8_t skip_bits_ = 0;
-  static constexpr std::uint32_t kLookAtOnce = 4;
-  static_assert(kLookAtOnce <= kTail);
-
+  std::uint16_t max_pages_ = 0;     ///< As far as it grows; there is one page more.
+  std::uint16_t extent_pages_ = 0;  ///< Pages in use or ready for it.
   Cell* cells_ = nullptr;
+  std::uint8_t* pushed_ = nullptr;
   Hint<std::uint64_t> boundary_;     ///< While growing: the lowest hash that has moved.
-  std::uint32_t max_cells_ = 0;    ///< As far as it grows; there is one page more.
-  std::uint32_t extent_ = 0;       ///< Cells in use or ready for it: whole pages.
-  Hint<std::uint32_t> homes_;      ///< The range of homes; a little less than extent_.
-  Hint<std::uint32_t> old_homes_;  ///< While growing: the range before; else 0.
+  Hint<std::uint32_t> homes_;        ///< The range of homes; a little less than the extent.
+  Hint<std::uint32_t> old_homes_;    ///< While growing: the range before; else 0.
   std::uint32_t move_position_ = 0;  ///< While growing: all cells yet to move lie below.
   std::uint32_t count_ = 0;
 };
@@ -119,26 +148,20 @@ inline std::uint32_t Segment::Home(std::uint64_t order) const {
   return HomeIn(order, growing() && order < boundary_ ? old_homes_ : homes_);
 }
 
-inline void Segment::Prefetch(const KeyHash& hash) const {
-  const Cell* home = cells_ + Home(hash.high);
-  __builtin_prefetch(home, 1);
-  __builtin_prefetch(home + 2, 1);
-  __builtin_prefetch(home + 4, 1);
+// Where the cells of a home begin, or would: below it are only cells of lower homes.
+inline Cell* Segment::FirstOf(std::uint32_t home) const {
+  Cell* cell = cells_ + home + PushedOf(home);
+  if (PushedOf(home) != kLost) return cell;
+  for (cell = cells_ + home; !cell->empty() && Home(cell->order()) < home;) ++cell;
+  return cell;
 }
 
 inline Cell* Segment::Find(const KeyHash& hash) const {
   if (count_ == 0) return nullptr;
-  Cell* cell = cells_ + Home(hash.high);
-  // Most keys are among the first few cells. Looking at all of those at once costs less than a
-  // branch for each, which no processor can foresee. kTail cells follow every home.
-  std::uint32_t found = 0;
-  for (std::uint32_t i = 0; i < kLookAtOnce; ++i) {
-    found |= static_cast<std::uint32_t>(cell[i].Is(hash)) << i;
-  }
-  if (found != 0) return cell + std::countr_zero(found);
-  for (; cell != cells_ + extent_; ++cell) {
-    if (cell->empty() || cell->order() > hash.high) return nullptr;
+  const Cell* const end = cells_ + extent();
+  for (Cell* cell = FirstOf(Home(hash.high)); cell < end; ++cell) {
     if (cell->Is(hash)) return cell;
+    if (cell->empty() || cell->order() > hash.high) return nullptr;
   }
   return nullptr;
 }

@@ -28,7 +28,8 @@ class Segments {
     auto* const cells = static_cast<Cell*>(memory_);
     // What lies behind belongs to somebody else: whoever touches it dies.
     mprotect(cells + max_cells, Segment::kPageBytes, PROT_NONE);
-    segment.Init(cells, max_cells, skip_bits);
+    pushed_.resize(max_cells);
+    segment.Init(cells, pushed_.data(), max_cells, skip_bits);
   }
   ~Segments() { munmap(memory_, bytes_); }
   Segments(const Segments&) = delete;
@@ -87,6 +88,7 @@ class Segments {
  private:
   std::size_t bytes_;
   void* memory_ = nullptr;
+  std::vector<std::uint8_t> pushed_;
   Limit limit_;
   std::int64_t last_value_ = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> expected_;

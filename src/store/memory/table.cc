@@ -1,19 +1,24 @@
 #include "store/memory/table.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+
 #include "algo/bucket.h"
 
 namespace sluice::store {
 namespace {
+
+// A cell, and the byte that says how far up the cells of its place's home begin.
+constexpr std::size_t kBytesPerCell = sizeof(Cell) + 1;
+constexpr std::size_t kBytesPerPage = Segment::kPageCells * kBytesPerCell;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
@@ -81,24 +86,11 @@ Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::Sta
           .touched = touched};
 }
 
-KeyState Describe(const Cell& cell, WallTime now) {
-  const LimitNumbers& limit = cell.Numbers();
-  algo::State state = cell.State();
-  const WallTime touched = state.at;
-  algo::Advance(limit, now, state);
-  const Extended* extended = cell.extended();
-  return {.name = extended != nullptr ? extended->name : std::string(),
-          .id = cell.id(),
-          .limit = limit,
-          .verdict = Look(limit, now, state),
-          .inspection = InspectionOf(limit, now, state, touched)};
-}
-
 std::uint32_t CellsPerSegment(std::size_t max_keys, std::size_t segments) {
   const double mean = static_cast<double>(max_keys) / static_cast<double>(segments);
   // Six standard deviations: no segment is full before the store is.
   const double most = mean + 6 * std::sqrt(mean) + 64;
-  const auto cells = static_cast<std::size_t>(most / 0.84) + 64;
+  const auto cells = static_cast<std::size_t>(most / 0.88) + 64;
   const std::size_t pages = (cells + Segment::kPageCells - 1) / Segment::kPageCells;
   // One more, for a run that gets longer than its segment's tail.
   return static_cast<std::uint32_t>((pages + 1) * Segment::kPageCells);
@@ -109,12 +101,12 @@ std::uint32_t CellsPerSegment(std::size_t max_keys, std::size_t segments) {
 Result<std::unique_ptr<MemoryStore::Table>> MemoryStore::Table::Create(
     const MemoryStoreOptions& options) {
   if (options.max_keys < 1 || options.max_keys > kMaxKeys) {
-    return Error{ErrorCode::kInvalidOptions, "max_keys must be between 1 and 2^36, found " +
-                                                 std::to_string(options.max_keys)};
+    return Error{ErrorCode::kInvalidOptions,
+                 "max_keys must be between 1 and 2^36, found " + std::to_string(options.max_keys)};
   }
-  const std::size_t segments =
-      std::clamp(std::bit_floor(options.max_keys / kKeysPerSegment + 1), kMinSegments, kMaxSegments);
-  const std::size_t least_bytes = segments * sizeof(Segment) + Segment::kPageBytes;
+  const std::size_t segments = std::clamp(std::bit_floor(options.max_keys / kKeysPerSegment + 1),
+                                          kMinSegments, kMaxSegments);
+  const std::size_t least_bytes = segments * sizeof(Segment) + kBytesPerPage;
   if (options.max_bytes != 0 && options.max_bytes < least_bytes) {
     return Error{ErrorCode::kInvalidOptions,
                  "max_bytes must be 0 or at least " + std::to_string(least_bytes) + " for " +
@@ -123,16 +115,17 @@ Result<std::unique_ptr<MemoryStore::Table>> MemoryStore::Table::Create(
   }
   const std::uint32_t segment_cells = CellsPerSegment(options.max_keys, segments);
   const std::size_t cell_count = segments * segment_cells;
-  void* memory = mmap(nullptr, cell_count * sizeof(Cell), PROT_READ | PROT_WRITE,
+  const std::size_t bytes = cell_count * kBytesPerCell;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     return Error{ErrorCode::kInvalidOptions,
-                 "can't reserve " + std::to_string(cell_count * sizeof(Cell)) +
-                     " bytes of address space for " + std::to_string(options.max_keys) +
+                 "can't reserve " + std::to_string(bytes) + " bytes of address space for " +
+                     std::to_string(options.max_keys) +
                      " keys; lower max_keys or raise the limit (ulimit -v)"};
   }
   // Huge pages would make whole ranges resident of which only the beginnings are used.
-  madvise(memory, cell_count * sizeof(Cell), MADV_NOHUGEPAGE);
+  madvise(memory, bytes, MADV_NOHUGEPAGE);
   return std::unique_ptr<Table>(
       new Table(options, static_cast<Cell*>(memory), cell_count, segments, segment_cells));
 }
@@ -146,8 +139,10 @@ MemoryStore::Table::Table(const MemoryStoreOptions& options, Cell* cells, std::s
       segment_shift_(61 - std::countr_zero(segment_count)),
       segments_(std::make_unique<Segment[]>(segment_count)),
       bytes_(segment_count * sizeof(Segment)) {
+  auto* const pushed = reinterpret_cast<std::uint8_t*>(cells + cell_count);
   for (std::size_t i = 0; i < segment_count; ++i) {
-    segments_[i].Init(cells + i * segment_cells, segment_cells, std::countr_zero(segment_count));
+    segments_[i].Init(cells + i * segment_cells, pushed + i * segment_cells, segment_cells,
+                      std::countr_zero(segment_count));
   }
 }
 
@@ -155,18 +150,59 @@ MemoryStore::Table::~Table() {
   for (Segment& segment : std::span(segments_.get(), segment_count_)) {
     for (std::uint32_t i = 0; i < segment.extent(); ++i) delete segment.at(i)->extended();
   }
-  munmap(cells_, cell_count_ * sizeof(Cell));
+  munmap(cells_, cell_count_ * kBytesPerCell);
 }
 
 void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
-  Use& use = call.uses[0];
   Segment& segment = SegmentOf(hash);
+  segment.PrefetchCells(segment.PrefetchHome(hash));  // Under way while the lock is taken.
+  RunIn(segment, call, hash);
+}
+
+inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHash& hash) {
+  Use& use = call.uses[0];
   const std::lock_guard lock(segment.lock);
   if (++segment.operations >= kOperationsPerSweep) Sweep(segment, call.now, kCellsPerSweep);
   call.ok = true;
   Cell* const cell = segment.Find(hash);
   if (cell == nullptr || !CheckedInPlace(call, use, hash, *cell)) {
     RunAlone(call, {segment, hash, cell});
+  }
+}
+
+// Three cache misses stand between a key and its cell: the segment, the byte that says where the
+// home's cells begin, and the cells. Each is asked for while the keys behind it are hashed.
+void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
+  constexpr std::size_t kLead = 3;
+  struct Aim {
+    Segment* segment;
+    std::uint64_t high;
+    std::uint64_t low;
+    std::uint32_t home;
+  };
+  std::array<Aim, kBatch> aims;
+  const std::size_t count = calls.size();
+  for (std::size_t i = 0; i < count + 2 * kLead; ++i) {
+    if (i < count) {
+      const KeyHash hash = HashOf(calls[i]->uses[0].key);
+      aims[i].high = hash.high;
+      aims[i].low = hash.low;
+      aims[i].segment = &SegmentOf(hash);
+      __builtin_prefetch(aims[i].segment, 1);
+    }
+    if (i >= kLead && i - kLead < count) {
+      Aim& aim = aims[i - kLead];
+      aim.home = aim.segment->PrefetchHome({aim.high, aim.low});
+    }
+    if (i >= 2 * kLead) {
+      const Aim& aim = aims[i - 2 * kLead];
+      aim.segment->PrefetchCells(aim.home);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    calls[i]->affected = 0;
+    calls[i]->now = algo::ClampTime(calls[i]->now);
+    RunIn(*aims[i].segment, *calls[i], {aims[i].high, aims[i].low});
   }
 }
 
@@ -199,7 +235,7 @@ void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].hash = HashOf(call.uses[i].key);
     parts[i].segment = segments[i] = &SegmentOf(parts[i].hash);
-    parts[i].segment->Prefetch(parts[i].hash);
+    parts[i].segment->PrefetchCells(parts[i].segment->PrefetchHome(parts[i].hash));
     for (std::size_t j = 0; j < i && parts[i].shared_with == nullptr; ++j) {
       if (parts[j].hash == parts[i].hash) parts[i].shared_with = &parts[j];
     }
@@ -344,7 +380,9 @@ bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
     if (reserved) keys_.fetch_sub(1, kRelaxed);
     return true;
   }
-  if (loaded.converted || call.operation != Operation::kCheck) segment.nothing_fresh_before = 0;
+  const bool may_be_fresh_earlier =
+      loaded.converted || loaded.clock_set_back || call.operation != Operation::kCheck;
+  if (may_be_fresh_earlier) segment.nothing_fresh_before = 0;
   if (loaded.present) {
     Overwrite(*place.cell, place.hash, use, loaded);
     return true;
@@ -357,7 +395,7 @@ bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
   segment.nothing_fresh_before = 0;
   const std::uint32_t pages = segment.pages();
   segment.Insert(cell);
-  bytes_.fetch_add(std::size_t{segment.pages() - pages} * Segment::kPageBytes, kRelaxed);
+  bytes_.fetch_add(std::size_t{segment.pages() - pages} * kBytesPerPage, kRelaxed);
   Sweep(segment, call.now, kCellsPerInsert);
   return true;
 }
@@ -404,14 +442,14 @@ bool MemoryStore::Table::FitsCeiling(std::size_t more_bytes) const {
   return options_.max_bytes == 0 || bytes_.load(kRelaxed) + more_bytes <= options_.max_bytes;
 }
 
-bool MemoryStore::Table::EnsureRoom(Segment& segment, const Loaded& loaded,
-                                    std::uint32_t promised, WallTime now) {
+bool MemoryStore::Table::EnsureRoom(Segment& segment, const Loaded& loaded, std::uint32_t promised,
+                                    WallTime now) {
   const std::size_t heap_bytes = loaded.made || options_.keep_names ? sizeof(Extended) : 0;
   const bool counted =
       keys_.fetch_add(1, kRelaxed) < options_.max_keys || FreeOneAnywhere(segment, now);
   while (counted) {
     const std::uint32_t pages = segment.PagesNeededFor(promised + 1);
-    const std::size_t page_bytes = std::size_t{pages} * Segment::kPageBytes;
+    const std::size_t page_bytes = std::size_t{pages} * kBytesPerPage;
     const std::size_t bytes = page_bytes + heap_bytes;
     if (pages != Segment::kNoRoom && (bytes == 0 || FitsCeiling(bytes))) {
       segment.Reserve(promised + 1);
@@ -473,13 +511,34 @@ void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cel
       ++segment.sweep_position;
     }
   }
-  if (dropped) bytes_.fetch_sub(std::size_t{segment.Shrink()} * Segment::kPageBytes, kRelaxed);
+  if (dropped) bytes_.fetch_sub(std::size_t{segment.Shrink()} * kBytesPerPage, kRelaxed);
 }
 
 void MemoryStore::Table::Drop(Segment& segment, Cell* cell) {
   Free(cell->extended());
   segment.Remove(cell);
   keys_.fetch_sub(1, kRelaxed);
+}
+
+// A fingerprint shown to anyone would help to find the secret behind all of them.
+std::uint64_t MemoryStore::Table::IdOf(const Cell& cell) const {
+  const std::array<std::uint64_t, 2> fingerprint{cell.order(), cell.low()};
+  std::array<char, sizeof fingerprint> bytes;
+  std::memcpy(bytes.data(), fingerprint.data(), sizeof fingerprint);
+  return id_hasher_({.tag = {bytes.data(), bytes.size()}}).high;
+}
+
+KeyState MemoryStore::Table::Describe(const Cell& cell, WallTime now) const {
+  const LimitNumbers& limit = cell.Numbers();
+  algo::State state = cell.State();
+  const WallTime touched = state.at;
+  algo::Advance(limit, now, state);
+  const Extended* extended = cell.extended();
+  return {.name = extended != nullptr ? extended->name : std::string(),
+          .id = IdOf(cell),
+          .limit = limit,
+          .verdict = Look(limit, now, state),
+          .inspection = InspectionOf(limit, now, state, touched)};
 }
 
 void MemoryStore::Table::Walk(WallTime now,

@@ -26,12 +26,15 @@ class MemoryStore::Table {
   Table& operator=(const Table&) = delete;
 
   [[nodiscard]] KeyHash HashOf(const Key& key) const { return hasher_(key); }
-  void PrefetchSegment(const KeyHash& hash) const { __builtin_prefetch(&SegmentOf(hash), 1); }
-  void PrefetchCells(const KeyHash& hash) const { SegmentOf(hash).Prefetch(hash); }
 
-  /// Answer a call that was not refused.
+  /// How many plain checks have their cache misses under way at once.
+  static constexpr std::size_t kBatch = 16;
+
+  /// Answer calls that were not refused: one of one limit, one of several, and up to kBatch calls
+  /// that are plain checks.
   void RunOne(Call& call, const KeyHash& hash);
   void RunSeveral(Call& call);
+  void RunPlainChecks(std::span<Call* const> calls);
 
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;
   [[nodiscard]] MemoryStoreStats StatsApprox() const;
@@ -71,6 +74,7 @@ class MemoryStore::Table {
     return segments_[hash.high >> segment_shift_];
   }
 
+  void RunIn(Segment& segment, Call& call, const KeyHash& hash);
   /// Any operation on one key.
   void RunAlone(Call& call, const Place& place);
   void RunParts(Call& call, std::span<Part> parts);
@@ -101,10 +105,13 @@ class MemoryStore::Table {
   bool FreeOneAnywhere(Segment& own, WallTime now);
   void Sweep(Segment& segment, WallTime now, std::uint32_t cells);
   void Drop(Segment& segment, Cell* cell);
+  [[nodiscard]] KeyState Describe(const Cell& cell, WallTime now) const;
+  [[nodiscard]] std::uint64_t IdOf(const Cell& cell) const;
   [[nodiscard]] bool FitsCeiling(std::size_t more_bytes) const;
 
   const MemoryStoreOptions options_;
   const KeyHasher hasher_;
+  const KeyHasher id_hasher_;
   Cell* const cells_;
   const std::size_t cell_count_;
   const std::size_t segment_count_;
