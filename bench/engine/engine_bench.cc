@@ -71,8 +71,9 @@ class Traffic {
   }
 
   static void WriteKey(std::uint64_t number, char* to) {
-    std::memcpy(to, "user:", 5);
-    for (std::size_t i = kKeyBytes; i-- > 5; number /= 10) {
+    constexpr std::string_view kPrefix = "user:";
+    std::copy(kPrefix.begin(), kPrefix.end(), to);
+    for (std::size_t i = kKeyBytes; i-- > kPrefix.size(); number /= 10) {
       to[i] = static_cast<char>('0' + number % 10);
     }
   }
@@ -216,7 +217,7 @@ std::pair<double, double> Fill(std::size_t keys, const Touch& touch) {
 
 class Run {
  public:
-  Run(bool quick) : rounds_(quick ? 3 : 5), checks_(quick ? 1'000'000 : 4'000'000) {}
+  explicit Run(bool quick) : rounds_(quick ? 3 : 5), checks_(quick ? 1'000'000 : 4'000'000) {}
 
   void WithKeys(std::size_t keys) {
     Limiter limiter =

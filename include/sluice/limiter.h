@@ -23,7 +23,8 @@ enum class FailureMode : std::uint8_t {
 };
 
 /// A limit with the name under which its keys are counted. Two names never share a budget; a
-/// changed limit under the same name goes on with what each key has left.
+/// changed limit under the same name goes on with what each key has left. Within one call, a name
+/// stands for one limit.
 struct NamedLimit {
   std::string name;
   Limit limit;
@@ -34,7 +35,7 @@ struct NamedLimit {
 struct LimitUse {
   const NamedLimit* limit = nullptr;
   std::string_view key;   ///< Whose budget: any bytes, at most kMaxKeyBytes.
-  std::int64_t cost = 1;  ///< ≥ 0; 0 only looks, and is never denied.
+  std::int64_t cost = 1;  ///< ≥ 0, above kMaxAmount it counts as that; 0 looks, is never denied.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left (up to the cost) even if the call is denied.
   std::uint64_t slot = 0;     ///< Concurrency: an id of your own; 0 lets the limiter choose.
@@ -46,7 +47,7 @@ struct LimiterOptions {
   std::size_t max_keys = 10'000'000;
   /// Ceiling for all that the keys occupy, in bytes; 0: as much as max_keys needs.
   std::size_t max_bytes = 0;
-  /// Keep the keys' names, so that ForEachKey can tell them. Costs about 150 bytes a key.
+  /// Keep the keys' names, so that ForEachKey can tell them. Costs about 250 bytes a key more.
   bool keep_names = false;
   /// Not owned; must outlive the limiter. nullptr: the system's clock.
   const Clock* clock = nullptr;
@@ -74,8 +75,8 @@ struct LimiterStats {
 /// Decides, in this process's memory, which calls may pass.
 ///
 /// Thread-safe: any number of threads may call everything at any time. A check takes about the
-/// time of a clock read and a cache miss, and allocates nothing for buckets and windows; CheckBatch
-/// overlaps the misses. Denied is a result; errors are for calls that make no sense.
+/// time of a clock read and a few cache misses, and allocates nothing for buckets and windows;
+/// CheckBatch overlaps the misses. Denied is a result; errors are for calls that make no sense.
 ///
 ///     auto limiter = sluice::Limiter::InMemory().value();
 ///     const sluice::NamedLimit per_user{"per_user", *sluice::Limit::TokenBucket(

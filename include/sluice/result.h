@@ -16,6 +16,10 @@ enum class ErrorCode {
   kNotSupported,    ///< The limit's algorithm has no such operation.
   kStoreFull,       ///< Every key held matters, and there is no room for a new one.
   kInvalidOptions,  ///< Options that can't work, or memory that can't be reserved.
+  kStoreUnavailable,  ///< The store could not be asked; the call did not happen.
+  kStoreTimeout,      ///< The store did not answer in time; the call may have happened.
+  kStoreError,        ///< The store refused: out of memory, read-only, no permission.
+  kForeignValue,      ///< Under the key lies something that is not ours.
 };
 
 /// A stable name for logs and messages, such as "invalid_limit".

@@ -68,7 +68,7 @@ inline WallTime FreshAt(const LimitNumbers& limit, const State& state) {
 }
 
 inline Micros DelayOf(const LimitNumbers& limit, const State& state) {
-  return Micros{CeilDiv(Full(limit) - state.value, limit.rate_num)};
+  return std::min(Micros{CeilDiv(Full(limit) - state.value, limit.rate_num)}, kMaxWait);
 }
 
 inline void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {

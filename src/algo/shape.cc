@@ -1,9 +1,11 @@
 #include "algo/shape.h"
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -33,8 +35,9 @@ Shapes& TheShapes() {
   return *shapes;
 }
 
-// Entry i is written before shape i is handed out, and never again.
-LimitNumbers numbers_by_shape[kMaxShapes + 1];
+// Entry i is written before shape i is handed out, and never again. Optional, so that those without
+// numbers are zeros, which take no room in the executable and none in memory.
+std::array<std::optional<LimitNumbers>, kMaxShapes + 1> numbers_by_shape;
 
 }  // namespace
 
@@ -54,6 +57,6 @@ std::uint32_t ShapeOf(const LimitNumbers& numbers) {
   return entry->second;
 }
 
-const LimitNumbers& NumbersOf(std::uint32_t shape) { return numbers_by_shape[shape]; }
+const LimitNumbers& NumbersOf(std::uint32_t shape) { return *numbers_by_shape[shape]; }
 
 }  // namespace sluice::algo

@@ -5,9 +5,14 @@
 namespace sluice::algo::sliding_log {
 namespace {
 
-// Entries beyond the limit come from forced charges only. Past so many of them, a further one is
-// merged with the newest, so that a key's memory stays bounded.
+// Entries beyond the limit come only from what is charged without asking. Past so many of them, a
+// further one is merged with another, so that a key's memory stays bounded.
 constexpr std::size_t kForcedEntries = 4096;
+
+bool HoldsMostEntries(const LimitNumbers& limit, const State& state) {
+  const std::size_t live = state.history->log.size() - static_cast<std::size_t>(state.previous);
+  return live >= static_cast<std::size_t>(limit.cap) + kForcedEntries;
+}
 
 // An entry that is later than the state's own time was written before the clock was set back.
 WallTime TimeOf(const State& state, const LogEntry& entry) { return std::min(entry.at, state.at); }
@@ -76,10 +81,8 @@ void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
   const std::int64_t counted = std::min(cost, kMaxAmount - state.value);
   if (counted == 0) return;
   state.value += counted;
-  const auto live = log.size() - static_cast<std::size_t>(state.previous);
-  const bool merge = live > 0 && (log.back().at == state.at ||
-                                  live >= static_cast<std::size_t>(limit.cap) + kForcedEntries);
-  if (merge) {
+  const bool any_live = static_cast<std::size_t>(state.previous) < log.size();
+  if (any_live && (log.back().at == state.at || HoldsMostEntries(limit, state))) {
     log.back().at = state.at;
     log.back().cost += counted;
   } else {
@@ -97,7 +100,11 @@ void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t d
     // What a grant paid for left no entry; what is charged on top of it must.
     const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;
     if (!counts) return;
-    entry = log.insert(entry, {at, 0});
+    if (!HoldsMostEntries(limit, state)) {
+      entry = log.insert(entry, {at, 0});
+    } else if (entry == log.end()) {
+      (--entry)->at = at;
+    }
   }
   const std::int64_t change = std::clamp(delta, -entry->cost, kMaxAmount - state.value);
   entry->cost += change;

@@ -98,5 +98,14 @@ TEST(SlidingLog, DoesNotGrowWithChargesPastItsLimit) {
   EXPECT_EQ(key.Left(kStart + seconds(1)), 1 - 20'000);
 }
 
+TEST(SlidingLog, DoesNotGrowWithSettlementsPastItsLimit) {
+  SingleKey key(PerTenSeconds(1), kStart);
+  const WallTime now = kStart + seconds(1);
+  for (int i = 0; i < 10'000; ++i) key.Adjust(now, kStart + Micros{2 * i}, 1);
+  for (int i = 0; i < 10'000; ++i) key.Adjust(now, kStart + Micros{2 * i + 1}, 1);
+  EXPECT_LT(key.history().log.size(), 5000u);
+  EXPECT_EQ(key.Left(now), 1 - 20'000);
+}
+
 }  // namespace
 }  // namespace sluice::algo::testing

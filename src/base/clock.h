@@ -21,17 +21,10 @@ class SteadyClock;
 /// be mistaken for a WallTime.
 using SteadyTime = std::chrono::time_point<SteadyClock, Micros>;
 
-/// Never jumps, whatever happens to the date, and goes on while the machine sleeps: what was promised
-/// until a deadline is over after it.
+/// Never jumps, whatever happens to the date, and goes on while the machine sleeps: what was
+/// promised until a deadline is over after it.
 class SteadyClock {
  public:
-  // What std::chrono asks of a clock.
-  using duration = Micros;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = SteadyTime;
-  static constexpr bool is_steady = true;
-
   [[nodiscard]] static SteadyTime Now() noexcept;
 };
 

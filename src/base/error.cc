@@ -18,6 +18,14 @@ const char* ErrorName(ErrorCode code) noexcept {
       return "store_full";
     case ErrorCode::kInvalidOptions:
       return "invalid_options";
+    case ErrorCode::kStoreUnavailable:
+      return "store_unavailable";
+    case ErrorCode::kStoreTimeout:
+      return "store_timeout";
+    case ErrorCode::kStoreError:
+      return "store_error";
+    case ErrorCode::kForeignValue:
+      return "foreign_value";
   }
   return "unknown";
 }

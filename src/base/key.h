@@ -15,6 +15,8 @@ struct Key {
   std::string_view tag{};
   /// The other values, from EncodeValues; often empty.
   std::string_view rest{};
+
+  friend bool operator==(const Key&, const Key&) = default;
 };
 
 /// Appends `bytes` with everything but letters, digits, '-', '_', '.' and '~' as %XX: what comes

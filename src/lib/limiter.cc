@@ -44,6 +44,8 @@ Use ToUse(const NamedLimit& limit, std::string_view key, std::int64_t cost) {
 
 std::string Explain(ErrorCode code) {
   switch (code) {
+    case ErrorCode::kInvalidLimit:
+      return "limits with one name and different numbers can't meet one key in one call";
     case ErrorCode::kInvalidCost:
       return "a cost must be at least 0, an amount to grant at least 1";
     case ErrorCode::kInvalidKey:

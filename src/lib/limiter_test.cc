@@ -175,6 +175,16 @@ TEST_F(LimiterTest, TooManyLimitsInOneCallAreRefused) {
   EXPECT_THAT(result.error().message, HasSubstr("at most 128 limits"));
 }
 
+TEST_F(LimiterTest, TwoLimitsOfOneNameForOneKeyInOneCallAreRefused) {
+  const NamedLimit bucket = Bucket();
+  const NamedLimit log{bucket.name, *Limit::SlidingWindowLog({.limit = 1, .window = seconds(1)})};
+  const std::vector<LimitUse> uses = {{.limit = &bucket, .key = "k"}, {.limit = &log, .key = "k"}};
+  const auto result = limiter_.CheckAll(uses);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalidLimit);
+  EXPECT_THAT(result.error().message, HasSubstr("one name"));
+}
+
 TEST_F(LimiterTest, AGrantOfNothingIsRefused) {
   EXPECT_EQ(limiter_.Grant(Bucket(), "k", 0).error().code, ErrorCode::kInvalidCost);
 }

@@ -160,6 +160,20 @@ bool Supports(Operation operation, Algorithm algorithm) {
   }
 }
 
+// Uses of one key share its state, which has a meaning only under one limit's numbers.
+bool ContradictEachOther(const Use& a, const Use& b) {
+  return a.limit != b.limit && *a.limit != *b.limit && a.key == b.key;
+}
+
+bool AnyContradictEachOther(std::span<const Use> uses) {
+  for (std::size_t i = 1; i < uses.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (ContradictEachOther(uses[i], uses[j])) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ErrorCode> Refusal(Call& call) {
@@ -179,6 +193,7 @@ std::optional<ErrorCode> Refusal(Call& call) {
       *amount = std::min(*amount, kMaxAmount);
     }
   }
+  if (AnyContradictEachOther(call.uses)) return ErrorCode::kInvalidLimit;
   return std::nullopt;
 }
 

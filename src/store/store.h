@@ -63,6 +63,8 @@ struct Call {
   /// Run by a store that answered "later", in a later turn of the caller's loop.
   void (*on_done)(Call& call, void* context) = nullptr;
   void* context = nullptr;
+  /// Whether `on_done` is still to be run; set by Submit and SubmitBatch.
+  bool pending = false;
 };
 
 enum class Answered : std::uint8_t {
@@ -84,12 +86,12 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, and are
-  /// judged in order.
+  /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, under equal
+  /// limits, and are judged in order.
   virtual Answered Submit(Call& call) = 0;
 
-  /// Answers independent calls, one after the other as far as anyone can tell, but faster. The
-  /// calls that are answered later are those that Submit would answer later.
+  /// Answers independent calls, one after the other as far as anyone can tell, but faster. Those
+  /// that are not answered when it returns are `pending`.
   virtual void SubmitBatch(std::span<Call* const> calls) = 0;
 };
 

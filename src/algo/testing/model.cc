@@ -121,7 +121,8 @@ Integer BucketModel::WhenFresh() const {
 
 Integer BucketModel::Delay() const {
   if (limit_.algorithm != Algorithm::kLeakyBucket) return 0;
-  return Ceil((limit_.cap - level_) / RatePerStep()) * limit_.interval.count();
+  const Integer delay = Ceil((limit_.cap - level_) / RatePerStep()) * limit_.interval.count();
+  return std::min<Integer>(delay, kMaxWait.count());
 }
 
 void BucketModel::Take(const Integer& cost, std::uint64_t /*slot*/) {

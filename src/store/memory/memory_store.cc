@@ -30,7 +30,7 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::Create(const MemoryStoreOption
 MemoryStore::MemoryStore(std::unique_ptr<Table> table) : table_(std::move(table)) {}
 MemoryStore::~MemoryStore() = default;
 
-Answered MemoryStore::Submit(Call& call) {
+Answered MemoryStore::Submit(Call& call) noexcept {
   if (Refused(call)) return Answered::kNow;
   if (call.uses.size() == 1) {
     const KeyHash hash = table_->HashOf(call.uses[0].key);
@@ -41,7 +41,7 @@ Answered MemoryStore::Submit(Call& call) {
   return Answered::kNow;
 }
 
-void MemoryStore::SubmitBatch(std::span<Call* const> calls) {
+void MemoryStore::SubmitBatch(std::span<Call* const> calls) noexcept {
   while (!calls.empty()) {
     const auto batch = calls.first(std::min(calls.size(), Table::kBatch));
     if (std::all_of(batch.begin(), batch.end(),

@@ -25,7 +25,8 @@ struct MemoryStoreStats {
   std::uint64_t refused = 0;
 };
 
-/// State in this process's memory. Thread-safe; answers every call at once.
+/// State in this process's memory. Thread-safe; answers every call at once. If the system has no
+/// memory left in the middle of a call, the process ends: what is half taken can't be told.
 ///
 /// Keys are known by a keyed 122-bit fingerprint, so that different keys share a state with a
 /// probability below 2^-100, whoever chose them. A bucket or window costs 33 bytes in a table that
@@ -35,8 +36,8 @@ class MemoryStore final : public Store {
   static Result<std::unique_ptr<MemoryStore>> Create(const MemoryStoreOptions& options);
   ~MemoryStore() override;
 
-  Answered Submit(Call& call) override;
-  void SubmitBatch(std::span<Call* const> calls) override;
+  Answered Submit(Call& call) noexcept override;
+  void SubmitBatch(std::span<Call* const> calls) noexcept override;
 
   /// Visits every live key until `visit` returns false; keys that come or go meanwhile may or may
   /// not be seen. No lock is held while `visit` runs.

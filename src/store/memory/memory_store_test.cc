@@ -247,6 +247,18 @@ TEST(AFullMemoryStore, ForgetsFirstWhatHoldsNoInformation) {
   }
 }
 
+/// A key with a grant is live for ever; without it this one is as if never used.
+TEST(AFullMemoryStore, ForgetsAKeyWhoseGrantIsUsedUp) {
+  MemoryDriver driver({.max_keys = 1});
+  Client client(driver, "full");
+  const Limit limit = Limit::TokenBucket({.capacity = 5, .refill = Rate::PerHour(1)}).value();
+  Use use;
+  client.At(kStart).Grant(limit, "old", 5);
+  ASSERT_FALSE(TryCheck(driver, limit, "new", kStart, use).ok);
+  client.Check(limit, "old", 5);
+  EXPECT_TRUE(TryCheck(driver, limit, "new", kStart, use).ok);
+}
+
 TEST(AFullMemoryStore, RefusesAWholeCallAndTakesNothing) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "whole");
@@ -340,6 +352,41 @@ TEST(AMemoryStore, ForgetsByItselfWhatIsOver) {
   const MemoryStoreStats stats = driver.store().StatsApprox();
   EXPECT_LE(stats.keys, 2u * kKeys);
   EXPECT_EQ(stats.keys + stats.expired, 10u * kKeys);
+}
+
+TEST(AMemoryStore, ForgetsWhatIsOverAlsoInCallsOverSeveralLimits) {
+  constexpr int kKeys = 10'000;
+  MemoryDriver driver({.max_keys = kKeys});
+  const Limit brief = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
+  const Limit daily = Limit::FixedWindow({.limit = kMaxAmount, .anchor = Anchor::kDay}).value();
+  Use use;
+  for (int i = 0; i < kKeys / 2; ++i) {
+    ASSERT_TRUE(TryCheck(driver, brief, "brief" + std::to_string(i), kStart, use).ok);
+  }
+  Client client(driver, "several");
+  client.At(kStart + seconds(2));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kMaxLimitsPerCall; ++i) names.push_back(std::to_string(i));
+  std::vector<Use> uses;
+  for (const std::string& name : names) uses.push_back(client.UseOf(daily, name));
+  for (int i = 0; i < 3000; ++i) client.CheckAll(uses);
+  // Segments in which no call has a key are not swept.
+  EXPECT_LE(driver.store().StatsApprox().keys, std::size_t{kKeys / 4});
+}
+
+TEST(AMemoryStore, GivesTheMemoryOfKeysBackThatAreReset) {
+  constexpr int kKeys = 50'000;
+  MemoryDriver driver({.max_keys = kKeys});
+  const std::size_t bytes_before = driver.store().StatsApprox().bytes;
+  Client client(driver, "reset");
+  const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
+  client.At(kStart);
+  for (int i = 0; i < kKeys; ++i) client.Check(limit, std::to_string(i));
+  for (int i = 0; i < kKeys; ++i) client.Reset(limit, std::to_string(i));
+  const MemoryStoreStats stats = driver.store().StatsApprox();
+  EXPECT_EQ(stats.keys, 0U);
+  // A segment keeps its last page.
+  EXPECT_LE(stats.bytes - bytes_before, std::size_t{500'000});
 }
 
 TEST(AMemoryStore, WalksOverTheKeysThatAreLive) {

@@ -15,9 +15,8 @@ template <typename T>
 class Hint {
  public:
   // Relaxed, because a guess needs no more, and those who hold the lock are ordered by it.
-  operator T() const {
-    return value_.load(std::memory_order_relaxed);
-  }  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands for the number.
+  operator T() const { return value_.load(std::memory_order_relaxed); }
   void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
 
  private:
@@ -28,8 +27,8 @@ class Hint {
 /// address space that is all its own and of which only the used pages are resident.
 ///
 /// A cell's home is its hash's share of `homes_`; it lies there or above, with nothing empty in
-/// between. A byte for each home says how far up its cells begin, so that a key is found in one
-/// cache line, or two, however full the segment is.
+/// between. A byte for each home says how far up its cells begin, so that a look-up reads one cache
+/// line of cells, or two, however full the segment is.
 ///
 /// Because homes rise with the hash, the segment grows in place and a few cells at a time: cells
 /// from `boundary_` on have moved to their homes in the larger range, those below have not.

@@ -159,10 +159,14 @@ void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
   RunIn(segment, call, hash);
 }
 
+inline void MemoryStore::Table::SweepIfDue(Segment& segment, WallTime now) {
+  if (++segment.operations >= kOperationsPerSweep) Sweep(segment, now, kCellsPerSweep);
+}
+
 inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHash& hash) {
   Use& use = call.uses[0];
   const std::lock_guard lock(segment.lock);
-  if (++segment.operations >= kOperationsPerSweep) Sweep(segment, call.now, kCellsPerSweep);
+  SweepIfDue(segment, call.now);
   call.ok = true;
   Cell* const cell = segment.Find(hash);
   if (cell == nullptr || !CheckedInPlace(call, use, hash, *cell)) {
@@ -176,23 +180,20 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   constexpr std::size_t kLead = 3;
   struct Aim {
     Segment* segment;
-    std::uint64_t high;
-    std::uint64_t low;
+    KeyHash hash;
     std::uint32_t home;
   };
   std::array<Aim, kBatch> aims;
   const std::size_t count = calls.size();
   for (std::size_t i = 0; i < count + 2 * kLead; ++i) {
     if (i < count) {
-      const KeyHash hash = HashOf(calls[i]->uses[0].key);
-      aims[i].high = hash.high;
-      aims[i].low = hash.low;
-      aims[i].segment = &SegmentOf(hash);
+      aims[i].hash = HashOf(calls[i]->uses[0].key);
+      aims[i].segment = &SegmentOf(aims[i].hash);
       __builtin_prefetch(aims[i].segment, 1);
     }
     if (i >= kLead && i - kLead < count) {
       Aim& aim = aims[i - kLead];
-      aim.home = aim.segment->PrefetchHome({aim.high, aim.low});
+      aim.home = aim.segment->PrefetchHome(aim.hash);
     }
     if (i >= 2 * kLead) {
       const Aim& aim = aims[i - 2 * kLead];
@@ -202,7 +203,7 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   for (std::size_t i = 0; i < count; ++i) {
     calls[i]->affected = 0;
     calls[i]->now = algo::ClampTime(calls[i]->now);
-    RunIn(*aims[i].segment, *calls[i], {aims[i].high, aims[i].low});
+    RunIn(*aims[i].segment, *calls[i], aims[i].hash);
   }
 }
 
@@ -252,6 +253,7 @@ void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
 void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   call.ok = true;
   call.affected = 0;
+  for (const Part& part : parts) SweepIfDue(*part.segment, call.now);
   if (call.operation == Operation::kReset || call.operation == Operation::kInspect) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Place place = PlaceOf(parts[i]);
@@ -320,6 +322,7 @@ void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
   if (place.cell != nullptr) {
     if (FreshAt(*place.cell) > call.now) ++call.affected;
     Drop(place.segment, place.cell);
+    GiveBackPages(place.segment);
   }
   const LimitNumbers& limit = use.limit->numbers();
   use.verdict = Look(limit, call.now, algo::Fresh(limit, call.now));
@@ -380,8 +383,9 @@ bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
     if (reserved) keys_.fetch_sub(1, kRelaxed);
     return true;
   }
+  const bool had_grant = loaded.present && place.cell->State().grant > 0;
   const bool may_be_fresh_earlier =
-      loaded.converted || loaded.clock_set_back || call.operation != Operation::kCheck;
+      loaded.converted || loaded.clock_set_back || had_grant || call.operation != Operation::kCheck;
   if (may_be_fresh_earlier) segment.nothing_fresh_before = 0;
   if (loaded.present) {
     Overwrite(*place.cell, place.hash, use, loaded);
@@ -511,7 +515,11 @@ void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cel
       ++segment.sweep_position;
     }
   }
-  if (dropped) bytes_.fetch_sub(std::size_t{segment.Shrink()} * kBytesPerPage, kRelaxed);
+  if (dropped) GiveBackPages(segment);
+}
+
+void MemoryStore::Table::GiveBackPages(Segment& segment) {
+  bytes_.fetch_sub(std::size_t{segment.Shrink()} * kBytesPerPage, kRelaxed);
 }
 
 void MemoryStore::Table::Drop(Segment& segment, Cell* cell) {

@@ -103,7 +103,10 @@ class MemoryStore::Table {
   bool EnsureRoom(Segment& segment, const Loaded& loaded, std::uint32_t promised, WallTime now);
   bool FreeOne(Segment& segment, WallTime now);
   bool FreeOneAnywhere(Segment& own, WallTime now);
+  /// Counts an operation; every so many of them, a few cells are swept.
+  void SweepIfDue(Segment& segment, WallTime now);
   void Sweep(Segment& segment, WallTime now, std::uint32_t cells);
+  void GiveBackPages(Segment& segment);
   void Drop(Segment& segment, Cell* cell);
   [[nodiscard]] KeyState Describe(const Cell& cell, WallTime now) const;
   [[nodiscard]] std::uint64_t IdOf(const Cell& cell) const;

@@ -459,6 +459,8 @@ void CallsThatMakeNoSenseAreRefusedWhole(Driver& driver) {
   ExpectRefused(client, Operation::kRenew, {good}, ErrorCode::kNotSupported);
   ExpectRefused(client, Operation::kCheck, std::vector<Use>(kMaxLimitsPerCall + 1, good),
                 ErrorCode::kTooManyLimits);
+  ExpectRefused(client, Operation::kCheck, {good, client.UseOf(slots, "k")},
+                ErrorCode::kInvalidLimit);
   const std::string long_name(kMaxKeyBytes + 1, 'x');
   ExpectRefused(client, Operation::kCheck, {good, client.UseOf(bucket, long_name)},
                 ErrorCode::kInvalidKey);

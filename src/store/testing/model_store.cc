@@ -75,6 +75,11 @@ std::optional<ErrorCode> ModelStore::Validate(const Call& call) {
     if (is_about_amounts && IsConcurrency(use)) return ErrorCode::kNotSupported;
     if (is_about_slots && !IsConcurrency(use)) return ErrorCode::kNotSupported;
   }
+  for (const Use& use : call.uses) {
+    for (const Use& other : call.uses) {
+      if (use.key == other.key && *use.limit != *other.limit) return ErrorCode::kInvalidLimit;
+    }
+  }
   return std::nullopt;
 }
 

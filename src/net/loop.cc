@@ -1,0 +1,115 @@
+#include "net/loop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "net/timer.h"
+
+namespace sluice::net {
+namespace {
+
+// More than this at once, and what was put off to the turn's end would wait too long.
+constexpr int kMostHandlersPerTurn = 1024;
+
+}  // namespace
+
+struct Loop::Core {
+  // One thread runs it: Asio then hands work from handler to handler without waking anybody.
+  boost::asio::io_context context{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
+      context.get_executor()};
+  std::atomic<bool> stopped{false};
+  std::optional<SteadyTime> now;  // Empty until somebody asks.
+};
+
+Loop::Loop() : core_(std::make_unique<Core>()) {}
+Loop::~Loop() = default;
+
+void Loop::Run() {
+  while (!core_->stopped.load()) Turn();
+  core_->stopped.store(false);
+}
+
+bool Loop::RunUntil(const std::function<bool()>& done, SteadyTime deadline) {
+  Timer alarm(*this, [] {});  // Its turn is enough.
+  alarm.Set(deadline);
+  while (!done() && SteadyClock::Now() < deadline && !core_->stopped.load()) Turn();
+  core_->stopped.store(false);
+  return done();
+}
+
+void Loop::Turn() {
+  core_->now.reset();
+  if (turn_ends_.empty()) {
+    core_->context.run_one();
+  } else {  // Asked for before the loop ran, or by the end of the last turn: they must not wait.
+    core_->context.poll_one();
+  }
+  int handled = 1;
+  while (handled < kMostHandlersPerTurn && core_->context.poll_one() > 0) ++handled;
+  RunTurnEnds();
+}
+
+void Loop::RunTurnEnds() {
+  running_turn_ends_.swap(turn_ends_);
+  for (TurnEnd* const turn_end : running_turn_ends_) {
+    if (turn_end == nullptr) continue;  // Destroyed by one before it.
+    turn_end->asked_ = false;
+    turn_end->action_();
+  }
+  running_turn_ends_.clear();
+}
+
+void Loop::Stop() {
+  core_->stopped.store(true);
+  Post([] {});  // Ends the turn.
+}
+
+void Loop::Post(std::function<void()> function) {
+  boost::asio::post(core_->context, std::move(function));
+}
+
+SteadyTime Loop::Now() const {
+  if (!core_->now) core_->now = SteadyClock::Now();
+  return *core_->now;
+}
+
+boost::asio::io_context& Loop::context() { return core_->context; }
+
+TurnEnd::~TurnEnd() {
+  std::erase(loop_.turn_ends_, this);
+  std::replace(loop_.running_turn_ends_.begin(), loop_.running_turn_ends_.end(), this,
+               static_cast<TurnEnd*>(nullptr));
+}
+
+void TurnEnd::Ask() {
+  if (asked_) return;
+  asked_ = true;
+  loop_.turn_ends_.push_back(this);
+}
+
+LoopThread::LoopThread() : thread_([this] { loop_.Run(); }) {}
+
+LoopThread::~LoopThread() {
+  loop_.Stop();
+  thread_.join();
+}
+
+void LoopThread::Do(const std::function<void()>& function) {
+  // Shared: whoever sets it may still be busy with it when the waiter has gone.
+  const auto done = std::make_shared<std::promise<void>>();
+  loop_.Post([&function, done] {
+    function();
+    done->set_value();
+  });
+  done->get_future().wait();
+}
+
+}  // namespace sluice::net

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <sluice/time.h>
+
+#include "net/loop.h"
+#include "redis/call.h"
+#include "redis/client.h"
+#include "resp/value.h"
+
+namespace sluice::redis {
+
+/// A reply, which may be an error reply of Redis, or the reason why there is none.
+class [[nodiscard]] CallResult {
+ public:
+  explicit CallResult(resp::Reply reply) : content_(std::move(reply)) {}
+  explicit CallResult(CallError error) : content_(std::move(error)) {}
+
+  [[nodiscard]] bool ok() const { return content_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  /// Only if ok; good as long as this is.
+  [[nodiscard]] resp::Value reply() const { return std::get_if<0>(&content_)->value(); }
+  /// Only if not ok.
+  [[nodiscard]] const CallError& error() const { return *std::get_if<1>(&content_); }
+
+ private:
+  std::variant<resp::Reply, CallError> content_;
+};
+
+/// A Client with a loop and a thread of its own, for callers that can wait. Thread-safe: what
+/// several threads ask at the same time shares a write. Must outlive the calls.
+class BlockingClient {
+ public:
+  explicit BlockingClient(Options options);
+  ~BlockingClient();
+  BlockingClient(const BlockingClient&) = delete;
+  BlockingClient& operator=(const BlockingClient&) = delete;
+
+  /// One whole command, already encoded. Returns after the timeout at the latest, give or take the
+  /// time that threads need to wake up.
+  CallResult Call(std::string_view command, Micros timeout);
+
+  [[nodiscard]] Stats StatsApprox() const { return client_->StatsApprox(); }
+
+ private:
+  net::LoopThread thread_;
+  std::unique_ptr<Client> client_;  ///< Made and destroyed on the loop's thread.
+};
+
+}  // namespace sluice::redis

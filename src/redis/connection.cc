@@ -1,0 +1,279 @@
+#include "redis/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::redis {
+namespace {
+
+net::StreamOptions StreamOptionsOf(const Options& options) {
+  return {.host = options.host,
+          .port = options.port,
+          .unix_socket = options.unix_socket,
+          .tls = options.tls,
+          .connect_timeout = options.connect_timeout};
+}
+
+resp::DecoderLimits LimitsOf(const Options& options) {
+  return {.max_bytes = options.max_reply_bytes, .max_text = options.max_reply_bytes};
+}
+
+}  // namespace
+
+Client::Connection::Connection(net::Loop& loop, Options options)
+    : loop_(loop),
+      options_(std::move(options)),
+      address_(AddressOf(options_)),
+      backoff_(options_.backoff_min, options_.backoff_max),
+      alarm_(loop, [this] { turn_end_.Ask(); }),
+      patience_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
+      retry_(loop, [this] { StartAttempt(); }),
+      turn_end_(loop, [this] { FinishTurn(); }) {}
+
+Client::Connection::~Connection() {
+  Close();
+  while (!rejected_.empty()) RunRejected();
+}
+
+void Client::Connection::Send(std::string_view command, SteadyTime deadline, Handler handler) {
+  counters_.calls.Add();
+  turn_end_.Ask();
+  if (auto obstacle = FindObstacle(command.size())) {
+    counters_.rejected.Add();
+    rejected_.push_back({std::move(handler), std::move(*obstacle)});
+    return;
+  }
+  wanted_ = true;
+  queue_.Push(command, deadline, std::move(handler));
+}
+
+// Why a call can't even wait.
+std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) const {
+  if (state() == State::kClosed) {
+    return CallError{Failure::kClosed, Ran::kNotSent, address_ + ": the client is closed"};
+  }
+  if (refused_ && state() == State::kWaiting) {
+    return CallError{Failure::kRefused, Ran::kNotSent, last_error_};
+  }
+  if (queue_.size() >= options_.max_queued ||
+      queue_.unsent_bytes() + command_bytes > options_.max_queued_bytes) {
+    return CallError{Failure::kQueueFull, Ran::kNotSent,
+                     address_ + ": " + std::to_string(queue_.size()) + " calls wait already"};
+  }
+  return std::nullopt;
+}
+
+void Client::Connection::Connect() {
+  wanted_ = true;
+  turn_end_.Ask();
+}
+
+void Client::Connection::StartAttempt() {
+  SetState(State::kConnecting);
+  attempt_began_ = loop_.Now();
+  if (const auto problem = FindProblem(options_)) return Drop(Failure::kRefused, problem->message);
+  auto password = ReadPassword(options_);
+  if (!password) return Drop(Failure::kRefused, password.error().message);
+  handshake_.emplace(options_, std::move(*password));
+  decoder_ = resp::Decoder(LimitsOf(options_));
+  stream_.emplace(loop_, StreamOptionsOf(options_), static_cast<net::StreamEvents&>(*this));
+}
+
+void Client::Connection::OnConnected() {
+  patience_.Set(attempt_began_ + options_.connect_timeout);
+  handshake_->Start(out_);
+  WritePending();
+}
+
+void Client::Connection::OnEnded(const std::string& reason) {
+  Drop(handshake_ ? Failure::kNotConnected : Failure::kConnectionLost, reason);
+}
+
+void Client::Connection::OnData(std::string_view bytes) {
+  counters_.bytes_received.Add(bytes.size());
+  last_heard_ = loop_.Now();
+  decoder_.Feed(bytes);
+  // A reply may end the connection, or its handler the client.
+  while (stream_) {
+    switch (decoder_.Next()) {
+      case resp::Decoder::Status::kReply:
+        OnReply(decoder_.reply());
+        break;
+      case resp::Decoder::Status::kNeedMore:
+        return;
+      case resp::Decoder::Status::kError:
+        return Drop(Failure::kProtocol, "protocol error: " + decoder_.error());
+    }
+  }
+}
+
+void Client::Connection::OnReply(resp::Value reply) {
+  if (reply.type() == resp::Type::kPush) {
+    counters_.pushes.Add();
+    if (on_push_) on_push_(reply);
+  } else if (handshake_) {
+    OnHandshakeReply(reply);
+  } else if (queue_.in_flight() == 0) {
+    Drop(Failure::kProtocol, "protocol error: a reply that nobody asked for: " + Describe(reply));
+  } else {
+    counters_.replies.Add();
+    backoff_.Reset();  // Not before: a server that lets us in and dies at once is no better.
+    const Handler handler = queue_.PopReplied();
+    if (handler) {
+      handler(Answer(reply));
+    } else {
+      counters_.late_replies.Add();
+    }
+  }
+}
+
+void Client::Connection::OnHandshakeReply(resp::Value reply) {
+  switch (handshake_->OnReply(reply, out_)) {
+    case Handshake::Step::kSend:
+      return WritePending();
+    case Handshake::Step::kRefused:
+      return Drop(Failure::kRefused, handshake_->error());
+    case Handshake::Step::kDone:
+      protocol_ = handshake_->protocol();
+      handshake_.reset();
+      patience_.Cancel();
+      refused_ = false;
+      last_error_.clear();
+      SetState(State::kReady);
+      counters_.connects.Add();
+      turn_end_.Ask();
+  }
+}
+
+// Ends the connection, or the attempt at one, and plans the next.
+void Client::Connection::Drop(Failure failure, const std::string& reason) {
+  (state() == State::kReady ? counters_.disconnects : counters_.connect_failures).Add();
+  const std::string message = address_ + ": " + reason;
+  last_error_ = message;
+  refused_ = failure == Failure::kRefused;
+  SetState(State::kWaiting);
+  stream_.reset();
+  handshake_.reset();
+  patience_.Cancel();
+  out_.clear();
+  retry_.Set(loop_.Now() + backoff_.Next());
+  turn_end_.Ask();
+
+  std::vector<CallQueue::Ended> ended;
+  queue_.PopInFlight(ended);
+  counters_.lost.Add(ended.size());
+  if (refused_) queue_.PopUnsent(ended);
+  Finish(ended, failure, message);
+}
+
+void Client::Connection::Close() {
+  if (state() == State::kClosed) return;
+  SetState(State::kClosed);
+  stream_.reset();
+  handshake_.reset();
+  alarm_.Cancel();
+  patience_.Cancel();
+  retry_.Cancel();
+  std::vector<CallQueue::Ended> ended;
+  queue_.PopInFlight(ended);
+  queue_.PopUnsent(ended);
+  counters_.queued.Set(0);
+  counters_.in_flight.Set(0);
+  Finish(ended, Failure::kClosed, address_ + ": the client was closed");
+}
+
+void Client::Connection::FinishTurn() {
+  RunRejected();
+  if (state() == State::kClosed) return;
+  if (state() == State::kIdle && wanted_) StartAttempt();
+  ExpireCalls();
+  CheckStall();
+  WritePending();
+  SetAlarm();
+  counters_.queued.Set(queue_.unsent());
+  counters_.in_flight.Set(queue_.in_flight());
+}
+
+void Client::Connection::RunRejected() {
+  const std::vector<Rejected> rejected = std::exchange(rejected_, {});
+  for (const Rejected& call : rejected) call.handler(Answer(call.error));
+}
+
+void Client::Connection::WritePending() {
+  if (!stream_ || stream_->writing()) return;
+  if (state() == State::kReady && queue_.unsent() > 0) {
+    if (queue_.in_flight() == 0) last_heard_ = loop_.Now();
+    queue_.TakeCommands(out_);
+  }
+  if (out_.empty()) return;
+  counters_.writes.Add();
+  counters_.bytes_sent.Add(out_.size());
+  stream_->Write(out_);
+}
+
+void Client::Connection::ExpireCalls() {
+  std::vector<CallQueue::Ended> ended;
+  queue_.PopExpired(loop_.Now(), ended);
+  if (ended.empty()) return;
+  counters_.timeouts.Add(ended.size());
+  const bool was_ready = state() == State::kReady;
+  const auto sent = std::partition(ended.begin(), ended.end(),
+                                   [](const auto& call) { return call.ran == Ran::kNotSent; });
+  const std::span<CallQueue::Ended> not_sent(ended.begin(), sent);
+  if (was_ready) {
+    Finish(not_sent, Failure::kTimeout, address_ + ": took no command before the deadline");
+  } else {
+    Finish(not_sent, Failure::kNotConnected,
+           last_error_.empty() ? address_ + ": not connected before the deadline" : last_error_);
+  }
+  Finish({sent, ended.end()}, Failure::kTimeout, address_ + ": no reply before the deadline");
+}
+
+SteadyTime Client::Connection::StallsAt() {
+  return queue_.OldestTimedOut() ? last_heard_ + options_.stall_timeout : SteadyTime::max();
+}
+
+// Whoever is late may catch up; whoever is silent as well is not worth waiting for.
+void Client::Connection::CheckStall() {
+  if (loop_.Now() >= StallsAt())
+    Drop(Failure::kConnectionLost, "no sign of life for stall_timeout");
+}
+
+void Client::Connection::SetAlarm() {
+  const SteadyTime when = std::min(queue_.NextDeadline(), StallsAt());
+  if (when == SteadyTime::max()) {
+    alarm_.Cancel();
+  } else {
+    alarm_.Set(when);
+  }
+}
+
+void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failure,
+                                std::string message) {
+  CallError error{failure, Ran::kNotSent, std::move(message)};
+  for (CallQueue::Ended& call : ended) {
+    error.ran = call.ran;
+    call.handler(Answer(error));
+  }
+}
+
+Stats Client::Connection::StatsApprox() const {
+  return {.state = state(),
+          .connects = counters_.connects.value(),
+          .connect_failures = counters_.connect_failures.value(),
+          .disconnects = counters_.disconnects.value(),
+          .calls = counters_.calls.value(),
+          .replies = counters_.replies.value(),
+          .timeouts = counters_.timeouts.value(),
+          .late_replies = counters_.late_replies.value(),
+          .rejected = counters_.rejected.value(),
+          .lost = counters_.lost.value(),
+          .pushes = counters_.pushes.value(),
+          .writes = counters_.writes.value(),
+          .bytes_sent = counters_.bytes_sent.value(),
+          .bytes_received = counters_.bytes_received.value(),
+          .queued = counters_.queued.value(),
+          .in_flight = counters_.in_flight.value()};
+}
+
+}  // namespace sluice::redis

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/loop.h"
+#include "net/stream.h"
+#include "net/timer.h"
+#include "redis/backoff.h"
+#include "redis/call_queue.h"
+#include "redis/client.h"
+#include "redis/counters.h"
+#include "redis/handshake.h"
+#include "resp/decoder.h"
+
+namespace sluice::redis {
+
+/// What is behind a Client: brings together the queue of calls, the handshake and the stream.
+class Client::Connection final : private net::StreamEvents {
+ public:
+  Connection(net::Loop& loop, Options options);
+  ~Connection();
+
+  void Send(std::string_view command, SteadyTime deadline, Handler handler);
+  void Connect();
+  void Close();
+  void OnPush(std::function<void(resp::Value)> handler) { on_push_ = std::move(handler); }
+
+  [[nodiscard]] State state() const { return state_.load(std::memory_order_relaxed); }
+  [[nodiscard]] resp::Protocol protocol() const { return protocol_; }
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] Stats StatsApprox() const;
+
+ private:
+  /// A call that was not taken. Its handler is run at the turn's end: never inside Send.
+  struct Rejected {
+    Handler handler;
+    CallError error;
+  };
+  struct Counters {
+    Counter connects, connect_failures, disconnects, calls, replies, timeouts, late_replies,
+        rejected, lost, pushes, writes, bytes_sent, bytes_received, queued, in_flight;
+  };
+
+  void OnConnected() override;
+  void OnData(std::string_view bytes) override;
+  void OnWritten() override { turn_end_.Ask(); }
+  void OnEnded(const std::string& reason) override;
+
+  void StartAttempt();
+  void OnReply(resp::Value reply);
+  void OnHandshakeReply(resp::Value reply);
+  void Drop(Failure failure, const std::string& reason);
+
+  void FinishTurn();
+  void WritePending();
+  void ExpireCalls();
+  void SetAlarm();
+  void CheckStall();
+  [[nodiscard]] SteadyTime StallsAt();
+  [[nodiscard]] std::optional<CallError> FindObstacle(std::size_t command_bytes) const;
+  void RunRejected();
+  static void Finish(std::span<CallQueue::Ended> ended, Failure failure, std::string message);
+
+  // Relaxed: only the loop's thread writes it, and nothing else is read through it.
+  void SetState(State state) { state_.store(state, std::memory_order_relaxed); }
+
+  net::Loop& loop_;
+  const Options options_;
+  const std::string address_;
+
+  std::atomic<State> state_{State::kIdle};
+  resp::Protocol protocol_ = resp::Protocol::kResp3;
+  bool wanted_ = false;   ///< Somebody wants a connection.
+  bool refused_ = false;  ///< The last attempt reached Redis, or would have, but was not let in.
+  std::string last_error_;
+  SteadyTime attempt_began_{};
+  SteadyTime last_heard_{};  ///< When the server last sent something, or had nothing to answer.
+
+  std::optional<net::Stream> stream_;
+  resp::Decoder decoder_;
+  std::optional<Handshake> handshake_;
+  CallQueue queue_;
+  std::vector<Rejected> rejected_;
+  std::string out_;  ///< To be written before anything of the queue.
+  std::function<void(resp::Value)> on_push_;
+
+  Backoff backoff_;
+  net::Timer alarm_;     ///< For the earliest deadline of a call, or a stalled server.
+  net::Timer patience_;  ///< For the handshake.
+  net::Timer retry_;     ///< For the next attempt.
+  net::TurnEnd turn_end_;
+  Counters counters_;
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,207 @@
+#include "redis/testing/redis_server.h"
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "resp/decoder.h"
+
+namespace sluice::redis::testing {
+namespace {
+
+constexpr auto kStartTimeout = std::chrono::seconds(20);
+constexpr auto kPause = std::chrono::milliseconds(2);
+
+std::filesystem::path MakeFolder() {
+  std::string path = (std::filesystem::temp_directory_path() / "sluice-redis-XXXXXX").string();
+  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("can't make " + path);
+  return path;
+}
+
+void RunOrThrow(const std::string& command) {
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+}
+
+std::string TextOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int MakeSocket(int family) {
+  const int socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) throw std::runtime_error("no socket");
+  return socket;
+}
+
+// A connected Unix socket; -1 if nobody listens.
+int ConnectUnix(const std::string& path) {
+  const int socket = MakeSocket(AF_UNIX);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return socket;
+  close(socket);
+  return -1;
+}
+
+}  // namespace
+
+std::uint16_t FreePort() {
+  const int socket = MakeSocket(AF_INET);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool bound = bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                     getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  close(socket);
+  if (!bound) throw std::runtime_error("no free port");
+  return ntohs(address.sin_port);
+}
+
+Certificates::Certificates(const std::filesystem::path& folder)
+    : ca_file(folder / "ca.crt"),
+      server_cert_file(folder / "server.crt"),
+      server_key_file(folder / "server.key"),
+      client_cert_file(folder / "client.crt"),
+      client_key_file(folder / "client.key"),
+      other_ca_file(folder / "other.crt") {
+  std::ofstream(folder / "server.ext") << "subjectAltName=DNS:redis.test,IP:127.0.0.1\n";
+  std::ofstream(folder / "client.ext") << "extendedKeyUsage=clientAuth\n";
+  std::ofstream(folder / "make.sh") << R"(
+set -e
+exec 2>openssl.log
+key="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+for name in ca other; do
+  openssl req $key -x509 -days 2 -subj /CN=$name -keyout $name.key -out $name.crt
+done
+for name in server client; do
+  openssl req $key -subj /CN=$name -keyout $name.key -out $name.csr
+  openssl x509 -req -days 2 -in $name.csr -CA ca.crt -CAkey ca.key -CAcreateserial \
+    -extfile $name.ext -out $name.crt
+done
+)";
+  RunOrThrow("cd '" + folder.string() + "' && sh make.sh");
+}
+
+RedisServer::RedisServer(RedisServerOptions options)
+    : options_(std::move(options)), folder_(MakeFolder()), port_(FreePort()) {
+  if (options_.tls) certificates_.emplace_back(folder_);
+  WriteConfig();
+  Start();
+}
+
+RedisServer::~RedisServer() {
+  Kill();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void RedisServer::WriteConfig() {
+  std::ofstream config(folder_ / "redis.conf");
+  config << "bind 127.0.0.1\nsave \"\"\nappendonly no\ndaemonize no\ndir " << folder_.string()
+         << "\nlogfile " << (folder_ / "redis.log").string() << "\nunixsocket " << unix_socket()
+         << "\n";
+  if (options_.tls) {
+    config << "port 0\ntls-port " << port_ << "\ntls-ca-cert-file " << certificates().ca_file
+           << "\ntls-cert-file " << certificates().server_cert_file << "\ntls-key-file "
+           << certificates().server_key_file << "\n";
+  } else {
+    config << "port " << port_ << "\n";
+  }
+  for (const std::string& line : options_.config) config << line << "\n";
+}
+
+Options RedisServer::ClientOptions() const {
+  Options options;
+  options.port = port_;
+  if (options_.tls) {
+    options.tls.enabled = true;
+    options.tls.ca_file = certificates().ca_file;
+  }
+  return options;
+}
+
+void RedisServer::Spawn() {
+  const std::string config = (folder_ / "redis.conf").string();
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ < 0) throw std::runtime_error("can't fork");
+  if (process_ > 0) return;
+  // Only what is safe between fork and exec in a program with threads.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // The parent died before it could be asked for.
+  execlp("redis-server", "redis-server", config.c_str(), nullptr);
+  _exit(127);
+}
+
+void RedisServer::Start() {
+  std::filesystem::remove(unix_socket());
+  Spawn();
+  const SteadyTime give_up = SteadyClock::Now() + kStartTimeout;
+  while (!Answers()) {
+    const bool died = waitpid(process_, nullptr, WNOHANG) == process_;
+    if (died) process_ = 0;
+    if (died || SteadyClock::Now() > give_up) {
+      throw std::runtime_error("redis-server does not start:\n" + TextOf(folder_ / "redis.log"));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+bool RedisServer::Answers() const {
+  const int socket = ConnectUnix(unix_socket());
+  if (socket < 0) return false;
+  close(socket);
+  return Do("PING").value().error_code() != "LOADING";
+}
+
+resp::Reply RedisServer::Do(std::string_view inline_command) const {
+  const std::string line = std::string(inline_command) + "\r\n";
+  const int socket = ConnectUnix(unix_socket());
+  if (socket < 0) throw std::runtime_error("redis-server is not there for " + line);
+  resp::Decoder decoder;
+  std::array<char, 4096> bytes{};
+  ssize_t got = send(socket, line.data(), line.size(), MSG_NOSIGNAL);
+  while (got > 0 && decoder.Next() == resp::Decoder::Status::kNeedMore) {
+    got = read(socket, bytes.data(), bytes.size());
+    if (got > 0) decoder.Feed({bytes.data(), static_cast<std::size_t>(got)});
+  }
+  close(socket);
+  if (got <= 0 || decoder.failed()) throw std::runtime_error("no reply to " + line);
+  return resp::Reply(decoder.reply());
+}
+
+void RedisServer::Kill() {
+  if (process_ <= 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+  process_ = 0;
+}
+
+void RedisServer::Freeze() const {
+  kill(process_, SIGSTOP);
+  int status = 0;
+  waitpid(process_, &status, WUNTRACED);  // Not before it stands still.
+}
+
+void RedisServer::Thaw() const { kill(process_, SIGCONT); }
+
+}  // namespace sluice::redis::testing

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+#include <sluice/result.h>
+
+#include "redis/options.h"
+
+namespace sluice::redis {
+
+/// Reads where Redis is from a URL:
+///
+///     redis://[[user]:password@]host[:port][/database][?option=value&...]
+///     rediss://...                                      the same with TLS
+///     unix://[[user]:password@]/path/to/socket[?...]
+///
+/// User, password and path are percent-decoded. Options: db, client_name, password_file,
+/// password_env, ca_file, cert_file, key_file, server_name, verify (true, false), and
+/// connect_timeout, stall_timeout, backoff_min, backoff_max as 250ms or 1s. An IPv6 address stands
+/// in brackets.
+///
+/// An error says what was found, except for the user and the password, and what would be right.
+[[nodiscard]] Result<Options> ParseUrl(std::string_view url);
+
+}  // namespace sluice::redis

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "resp/value.h"
+#include "store/store.h"
+
+/// What is said between the Redis store and its script: see scripts/README.md.
+namespace sluice::store {
+
+/// A key as it stands in Redis: "sluice:v1:{<tag>}:<scope>:<rest>".
+void AppendRedisKey(const Key& key, std::string& out);
+
+/// How the script is called.
+enum class CallBy : std::uint8_t {
+  kSha,   ///< EVALSHA
+  kText,  ///< EVAL: Redis keeps the script from then on.
+};
+
+/// Appends the command that asks for all these calls. `now`: the time to judge by, instead of
+/// Redis' own; for tests.
+void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
+                   std::string& out);
+
+/// Fills in the calls' answers from the script's. False (and nothing promised of the calls) if the
+/// reply is not one of the script's.
+bool ReadAnswers(resp::Value reply, std::span<Call* const> calls);
+
+}  // namespace sluice::store

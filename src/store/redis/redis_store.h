@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/loop.h"
+#include "net/timer.h"
+#include "redis/client.h"
+#include "store/store.h"
+
+namespace sluice::store {
+
+struct RedisStoreOptions {
+  /// How long a call may take, from Submit on.
+  Micros deadline = std::chrono::milliseconds(50);
+  /// Tests: judge by each call's `now` instead of Redis' clock, and let nothing expire.
+  bool use_time_of_calls = false;
+};
+
+struct RedisStoreStats {
+  std::uint64_t calls = 0;         ///< Submitted.
+  std::uint64_t script_calls = 0;  ///< Sent, those that were sent again included.
+  std::uint64_t reloads = 0;       ///< Times that Redis had forgotten the script.
+  std::uint64_t timeouts = 0;      ///< Calls that may have happened.
+  std::uint64_t failures = 0;      ///< Calls that were answered with another error.
+};
+
+/// State in one Redis: any number of programs that use the same one enforce a limit as if they were
+/// one. Redis' clock decides; nobody else's matters.
+///
+/// Everything that is submitted in one turn of the loop travels together, as few calls of one
+/// script. A call that may have happened is never sent again: it is answered kStoreTimeout, and
+/// costs at most what it asked for. What provably did not run (the script was not known, Redis was
+/// loading or read-only) is sent again within the deadline.
+///
+/// Lives on its loop's thread; `client` must outlive it.
+class RedisStore final : public Store {
+ public:
+  RedisStore(net::Loop& loop, redis::Client& client, const RedisStoreOptions& options);
+  /// Calls that are pending are never answered: close the client first.
+  ~RedisStore() override;
+
+  Answered Submit(Call& call) override;
+  void SubmitBatch(std::span<Call* const> calls) override;
+
+  [[nodiscard]] const RedisStoreStats& stats() const { return stats_; }
+
+ private:
+  struct Batch;
+
+  void Flush();
+  void Retry();
+  void Send(const std::shared_ptr<Batch>& batch);
+  void Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer);
+  bool SendAgain(const std::shared_ptr<Batch>& batch, resp::Value error);
+  void Fail(const Batch& batch, ErrorCode error);
+  static void Finish(Call& call);
+
+  net::Loop& loop_;
+  redis::Client& client_;
+  const RedisStoreOptions options_;
+  net::TurnEnd flush_;
+  net::Timer retry_;
+  std::vector<Call*> waiting_;
+  std::vector<std::shared_ptr<Batch>> to_retry_;
+  std::string buffer_;
+  RedisStoreStats stats_;
+};
+
+}  // namespace sluice::store

@@ -1,0 +1,43 @@
+#include "store/redis/redis_store.h"
+
+#include <cstdint>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "algo/testing/choices.h"
+#include "store/redis/testing/redis_driver.h"
+#include "store/testing/conformance.h"
+#include "store/testing/random_run.h"
+
+namespace sluice::store::testing {
+namespace {
+
+using algo::testing::RandomChoices;
+using algo::testing::TestSeeds;
+
+RedisDriver& TheDriver() {
+  static RedisDriver driver;
+  return driver;
+}
+
+class RedisStoreConforms : public ::testing::TestWithParam<ConformanceCase> {};
+
+TEST_P(RedisStoreConforms, To) { GetParam().run(TheDriver()); }
+
+INSTANTIATE_TEST_SUITE_P(All, RedisStoreConforms, ::testing::ValuesIn(ConformanceCases()),
+                         NameOfCase);
+
+TEST(RedisStoreTest, AgreesWithTheModelOnRandomCalls) {
+  constexpr std::size_t kSequences = 300;
+  constexpr int kSteps = 100;
+  for (const std::uint64_t seed : TestSeeds(kSequences)) {
+    RandomChoices choices(seed);
+    const RunOptions options{.steps = kSteps, .scope = std::to_string(seed)};
+    const auto difference = RunAgainstModel(TheDriver(), choices, options);
+    ASSERT_FALSE(difference) << *difference << "\nseed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::store::testing

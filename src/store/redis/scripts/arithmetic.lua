@@ -1,0 +1,71 @@
+-- Whole numbers in doubles: exact up to 2^53, and what is larger is never trusted to be.
+
+local MAX = 9007199254740992  -- 2^53: the largest amount
+local MAX_WAIT = MAX - 1
+local CLOCK_TOLERANCE = 1000000
+local MAX_TIME = 4503599627370496  -- 2^52
+
+local floor, fmod, min, max = math.floor, math.fmod, math.min, math.max
+
+-- floor(a / b) for 0 <= a <= 2^53, b > 0. The remainder is exact, so the quotient is, too; floor(a / b)
+-- alone would be one too large where a / b rounds up to a whole number.
+local function div(a, b)
+  return (a - fmod(a, b)) / b
+end
+
+local function ceil_div(a, b)
+  local rest = fmod(a, b)
+  local quotient = (a - rest) / b
+  if rest > 0 then return quotient + 1 end
+  return quotient
+end
+
+-- The product of a <= 2^53 and b <= 2^52 as three digits to the base 2^26.
+local BASE = 67108864
+local function product(a, b)
+  local a0, b0 = fmod(a, BASE), fmod(b, BASE)
+  local a1, b1 = (a - a0) / BASE, (b - b0) / BASE
+  local low, cross1, cross2 = a0 * b0, a1 * b0, a0 * b1
+  local digit0 = fmod(low, BASE)
+  local middle = fmod(cross1, BASE) + fmod(cross2, BASE) + (low - digit0) / BASE
+  local digit1 = fmod(middle, BASE)
+  local high = a1 * b1 + div(cross1, BASE) + div(cross2, BASE) + (middle - digit1) / BASE
+  return high, digit1, digit0
+end
+
+-- Whether a * b <= c * d, exactly.
+local function product_at_most(a, b, c, d)
+  local high1, middle1, low1 = product(a, b)
+  local high2, middle2, low2 = product(c, d)
+  if high1 ~= high2 then return high1 < high2 end
+  if middle1 ~= middle2 then return middle1 < middle2 end
+  return low1 <= low2
+end
+
+-- floor(a * b / c) for a <= 2^53, b <= 2^52, c <= 2^53, where the result is at most 2^52: doubles come
+-- within a few of it, and exact products tell which way to go.
+local function mul_div(a, b, c)
+  local exact = a * b
+  if exact < MAX then return div(exact, c) end
+  local quotient = floor(exact / c)
+  while not product_at_most(c, quotient, a, b) do quotient = quotient - 1 end
+  while product_at_most(c, quotient + 1, a, b) do quotient = quotient + 1 end
+  return quotient
+end
+
+local function mul_div_ceil(a, b, c)
+  local quotient = mul_div(a, b, c)
+  if product_at_most(a, b, c, quotient) then return quotient end
+  return quotient + 1
+end
+
+-- Doubles are printed whole; tostring would round them to 14 digits.
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- How long from now until a moment; moments past what is exact are "never".
+local function wait_until(now, moment)
+  if moment >= MAX then return MAX_WAIT end
+  return max(moment - now, 0)
+end

@@ -1,0 +1,400 @@
+-- An ordered list of calls, each with its limits, judged one after the other. See src/store/decide.h for
+-- what a call does, and README.md beside this file for what stands in KEYS, ARGV and the answer.
+
+local ALGORITHMS = {
+  t = bucket,
+  l = bucket,
+  f = fixed_window,
+  w = sliding_counter,
+  s = sliding_log,
+  c = concurrency,
+}
+
+local now = tonumber(ARGV[1])
+local clock_is_redis = not now
+if clock_is_redis then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+now = max(0, min(now, MAX_TIME))
+
+-- ---- Limits, each written as text and read once.
+
+local limits = {}
+
+local function read_limit(spec)
+  local kind, rest = string.match(spec, '^(%a),(.*)$')
+  local limit = {kind = kind, algorithm = ALGORITHMS[kind]}
+  if kind == 't' or kind == 'l' then
+    local cap, num, den, interval = string.match(rest, '^(%d+),(%d+),(%d+),(%d+)$')
+    limit.cap, limit.num = tonumber(cap), tonumber(num)
+    limit.den, limit.interval = tonumber(den), tonumber(interval)
+  else
+    local cap, window, anchor = string.match(rest, '^(%d+),(%d+),?([%a_]*)$')
+    limit.cap, limit.window, limit.anchor = tonumber(cap), tonumber(window), anchor
+  end
+  return limit
+end
+
+local function limit_of(spec)
+  if not limits[spec] then limits[spec] = read_limit(spec) end
+  return limits[spec]
+end
+
+-- ---- What is stored. Strings are read once and written once for all calls; sorted sets at once.
+
+local strings = {}  -- By key: what the string says, or false if there is none.
+local changed = {}  -- The keys of `strings` that must be written.
+
+local function parse(key, value)
+  local kind, amount, at, extra, fresh, grant, previous =
+    string.match(value, '^1(%a),(%-?%d+),(%d+),(%d+),(%d+),(%d+),?(%d*)$')
+  if not kind then error({foreign = key}) end
+  return {
+    kind = kind,
+    value = tonumber(amount),
+    at = tonumber(at),
+    extra = tonumber(extra),
+    fresh = tonumber(fresh),
+    grant = tonumber(grant),
+    previous = tonumber(previous),
+  }
+end
+
+-- Whatever a key holds: a table with `kind` and the fields of a state, or nil.
+local function stored(key)
+  local known = strings[key]
+  if known then return known end
+  local value = known == nil and redis.pcall('GET', key)
+  if type(value) == 'string' then
+    strings[key] = parse(key, value)
+    return strings[key]
+  end
+  if type(value) == 'table' and value.err then
+    for kind, algorithm in pairs({s = sliding_log, c = concurrency}) do
+      local loaded = redis.pcall('TYPE', key).ok == 'zset' and sorted_set.load(key, algorithm.set)
+      if loaded then
+        loaded.kind = kind
+        return loaded
+      end
+    end
+    error({foreign = key})
+  end
+  strings[key] = false
+  return nil
+end
+
+local function copy(from)
+  return {key = from.key, at = from.at, value = from.value, previous = from.previous,
+    extra = from.extra, grant = from.grant}
+end
+
+-- A key as a call finds it: its state, brought to now.
+local function load_subject(key, limit)
+  local algorithm = limit.algorithm
+  local from = stored(key)
+  local subject = {key = key, limit = limit, pending = 0, pending_from_grant = 0}
+  subject.touched = from and from.at or 0
+  if from and from.grant == 0 and now >= from.fresh then
+    subject.replaces = true
+    from = nil
+  end
+  if from and from.kind == limit.kind then
+    subject.state = copy(from)
+    subject.set_back = algorithm.convert(limit, now, subject.state)
+  else
+    subject.state = algorithm.fresh(limit, now)
+    subject.replaces = subject.replaces or from ~= nil
+    if from and limit.kind ~= 'c' then subject.state.grant = from.grant end
+  end
+  if algorithm.advance(limit, now, subject.state) then subject.set_back = true end
+  return subject
+end
+
+-- Comes before the state is changed. In a sorted set, what stood there under another algorithm goes, and
+-- so does what is over: what is used is no longer counted with it.
+local function prepare(subject)
+  local algorithm, state = subject.limit.algorithm, subject.state
+  if algorithm.set and not subject.changed then
+    if not state.key then
+      if subject.replaces then redis.call('DEL', subject.key) end
+      strings[subject.key] = nil
+      changed[subject.key] = nil
+      state.key = subject.key
+    end
+    algorithm.commit(subject.limit, state)
+  end
+  subject.changed = true
+end
+
+-- When a key with this state may go: in milliseconds, rounded up and never zero; nil: never.
+local function time_to_live(fresh, grant)
+  if grant > 0 or fresh >= MAX or not clock_is_redis then return nil end
+  return max(ceil_div(fresh - now, 1000), 1)
+end
+
+local function save_set(subject, fresh)
+  local state = subject.state
+  if fresh <= now and state.grant == 0 then
+    redis.call('DEL', subject.key)
+    return
+  end
+  sorted_set.save(subject.limit.algorithm.set, state, fresh)
+  local ttl = time_to_live(fresh, state.grant)
+  if ttl then redis.call('PEXPIRE', subject.key, text(ttl)) else redis.call('PERSIST', subject.key) end
+end
+
+local function write_back(subject)
+  local limit, state = subject.limit, subject.state
+  local algorithm = limit.algorithm
+  if subject.set_back then prepare(subject) end
+  if not subject.changed then return end
+  local fresh = algorithm.fresh_at(limit, state)
+  if algorithm.set then return save_set(subject, fresh) end
+  if fresh <= now and state.grant == 0 then
+    strings[subject.key] = false
+  else
+    state.kind, state.fresh = limit.kind, fresh
+    strings[subject.key] = state
+  end
+  changed[subject.key] = true
+end
+
+local function flush()
+  for key in pairs(changed) do
+    local state = strings[key]
+    if not state then
+      redis.call('DEL', key)
+    else
+      local value = '1' .. state.kind .. ',' .. text(state.value) .. ',' .. text(state.at) .. ',' ..
+        text(state.extra) .. ',' .. text(state.fresh) .. ',' .. text(state.grant)
+      if state.previous then value = value .. ',' .. text(state.previous) end
+      local ttl = time_to_live(state.fresh, state.grant)
+      if ttl then
+        redis.call('SET', key, value, 'PX', text(ttl))
+      else
+        redis.call('SET', key, value)
+      end
+    end
+  end
+end
+
+-- ---- What a call does.
+
+local ALLOWED, DENIED, NEVER_FITS = 0, 1, 2
+local NOTHING_TAKEN = -1  -- In place of a receipt's time.
+
+local function holds_its_slot(use)
+  return use.slot and concurrency.holds(use.subject.state, use.slot)
+end
+
+local function judge(use)
+  local subject, limit = use.subject, use.limit
+  local state, algorithm = subject.state, limit.algorithm
+  use.outcome, use.retry, use.delay = ALLOWED, 0, 0
+  use.amount, use.from_grant, use.at = 0, 0, NOTHING_TAKEN
+  if use.cost == 0 then return end
+  use.held = holds_its_slot(use)
+  if use.held then return end
+  local left = algorithm.left(limit, now, state)
+  -- What earlier uses take is only ever subtracted: added, it might be more than 2^53.
+  local pending = subject.pending
+  local from_grant = min(use.cost, state.grant - subject.pending_from_grant)
+  local from_limit = use.cost - from_grant
+  local only_grant = from_limit == 0 and pending == 0
+  if only_grant or from_limit <= left - pending or use.mode == 'f' then
+    if not only_grant then use.delay = algorithm.delay(limit, state) end
+    if use.mode ~= 's' then
+      subject.pending = min(pending + from_limit, MAX)
+      subject.pending_from_grant = subject.pending_from_grant + from_grant
+    end
+  elseif from_limit > limit.cap - pending then
+    use.outcome, use.retry = NEVER_FITS, MAX_WAIT
+  else
+    use.outcome, use.retry = DENIED, algorithm.wait_for(limit, now, state, from_limit + pending)
+  end
+end
+
+local function take(use, cost)
+  if cost == 0 then return end
+  local subject = use.subject
+  local state = subject.state
+  prepare(subject)
+  if use.slot and concurrency.holds(state, use.slot) then
+    concurrency.renew(use.limit, state, use.slot)
+  else
+    use.from_grant = min(cost, state.grant)
+    use.amount = cost - use.from_grant
+    state.grant = state.grant - use.from_grant
+    if use.amount > 0 then
+      use.limit.algorithm.take(use.limit, state, use.amount, use.slot or use.new_slot)
+    end
+  end
+  use.at = state.at
+end
+
+-- What a denied call takes from a limit that counts denied calls: what is there, and no debt.
+local function counted_when_denied(use)
+  if not use.count_denied or use.mode == 's' or use.limit.kind == 'c' then return 0 end
+  local state = use.subject.state
+  return min(use.cost, max(use.limit.algorithm.left(use.limit, now, state), 0) + state.grant)
+end
+
+local function show(use)
+  local state, algorithm = use.subject.state, use.limit.algorithm
+  use.left, use.grant = max(algorithm.left(use.limit, now, state), 0), state.grant
+  use.reset = wait_until(now, algorithm.fresh_at(use.limit, state))
+end
+
+local function check(uses, takes)
+  local allowed = true
+  for _, use in ipairs(uses) do
+    judge(use)
+    if use.mode == 'e' and use.outcome ~= ALLOWED then allowed = false end
+  end
+  for _, use in ipairs(uses) do
+    if takes then
+      if not allowed then
+        take(use, counted_when_denied(use))
+      elseif use.mode ~= 's' or use.outcome == ALLOWED then
+        take(use, use.cost)
+      end
+    end
+    if not allowed then use.delay = 0 end
+    show(use)
+  end
+  return allowed and 1 or 0
+end
+
+local function adjust(use)
+  local subject = use.subject
+  local state = subject.state
+  local kept_of_grant = min(use.receipt_grant, use.cost)
+  local kept_of_limit = use.cost - kept_of_grant
+  prepare(subject)
+  use.limit.algorithm.adjust(use.limit, state, use.receipt_at, kept_of_limit - use.receipt_amount)
+  state.grant = state.grant + min(use.receipt_grant - kept_of_grant, MAX - state.grant)
+end
+
+local each = {
+  G = function(use)
+    local state = use.subject.state
+    prepare(use.subject)
+    state.grant = state.grant + min(use.cost, MAX - state.grant)
+    return 0
+  end,
+  A = function(use)
+    adjust(use)
+    return 0
+  end,
+  L = function(use)
+    if not holds_its_slot(use) then return 0 end
+    prepare(use.subject)
+    concurrency.release(use.limit, use.subject.state, use.slot)
+    return 1
+  end,
+  N = function(use)
+    if not holds_its_slot(use) then return 0 end
+    prepare(use.subject)
+    concurrency.renew(use.limit, use.subject.state, use.slot)
+    return 1
+  end,
+}
+
+local function forget(use)
+  local from = stored(use.key)
+  if not from then return 0 end
+  local live = from.grant > 0 or now < from.fresh
+  redis.call('DEL', use.key)
+  strings[use.key] = false
+  changed[use.key] = nil
+  return live and 1 or 0
+end
+
+-- ---- The calls in ARGV, and their answers.
+
+local next_key, next_argument = 1, 2
+
+local function argument()
+  next_argument = next_argument + 1
+  return ARGV[next_argument - 1]
+end
+
+local function read_use()
+  local use = {key = KEYS[next_key], limit = limit_of(argument()), cost = tonumber(argument()), mode = 'e'}
+  next_key = next_key + 1
+  local more = argument()
+  if more == '' then return use end
+  local mode, counts, whose, slot, amount, grant, at =
+    string.match(more, '^(%a)([d-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
+  use.mode, use.count_denied = mode, counts == 'd'
+  if whose == 'o' then use.slot = slot end
+  if whose == 'n' then use.new_slot = slot end
+  use.receipt_amount, use.receipt_grant, use.receipt_at = tonumber(amount), tonumber(grant), tonumber(at)
+  return use
+end
+
+local function run(operation, uses)
+  if operation == 'R' then
+    local affected = 0
+    for _, use in ipairs(uses) do affected = affected + forget(use) end
+    for _, use in ipairs(uses) do use.subject = load_subject(use.key, use.limit) end
+    for _, use in ipairs(uses) do show(use) end
+    return affected
+  end
+  local subjects = {}
+  for _, use in ipairs(uses) do
+    subjects[use.key] = subjects[use.key] or load_subject(use.key, use.limit)
+    use.subject = subjects[use.key]
+  end
+  local answer = 0
+  if operation == 'C' or operation == 'P' then
+    answer = check(uses, operation == 'C')
+  else
+    for _, use in ipairs(uses) do
+      if each[operation] then answer = answer + each[operation](use) end
+      show(use)
+    end
+  end
+  if operation ~= 'P' and operation ~= 'I' then
+    for _, subject in pairs(subjects) do write_back(subject) end
+  end
+  return answer
+end
+
+local answers = {}
+
+local function say(...)
+  for _, number in ipairs({...}) do answers[#answers + 1] = number end
+end
+
+local function answer_of(operation, use)
+  if operation == 'I' then
+    local subject = use.subject
+    local state, algorithm = subject.state, use.limit.algorithm
+    local live = state.grant > 0 or algorithm.fresh_at(use.limit, state) > now
+    return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset, 0, 0,
+      0, subject.touched)
+  end
+  say(use.outcome or ALLOWED, use.left, use.grant, use.retry or 0, use.reset, use.delay or 0,
+    use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN)
+end
+
+while next_argument <= #ARGV do
+  local operation, count = string.match(argument(), '^(%a)(%d+)$')
+  local uses = {}
+  for i = 1, tonumber(count) do uses[i] = read_use() end
+  local ok, answer = pcall(run, operation, uses)
+  if ok then
+    say(answer)
+    for _, use in ipairs(uses) do answer_of(operation, use) end
+  elseif type(answer) == 'table' and answer.foreign then
+    -- Somebody else's value: this call has no answer, but the others have.
+    say(-1)
+    for _ = 1, #uses do say(0, 0, 0, 0, 0, 0, 0, 0, 0) end
+  else
+    return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
+  end
+end
+flush()
+return answers
