@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/// What a call gets when the store can't hold its key.
+/// What a call gets when the store can't tell: no room for its key, or no answer from Redis.
 enum class FailureMode : std::uint8_t {
   kOpen,    ///< Allowed, marked degraded.
   kClosed,  ///< Denied, marked degraded.
@@ -53,6 +53,15 @@ struct LimiterOptions {
   const Clock* clock = nullptr;
 };
 
+struct RedisLimiterOptions {
+  /// redis://[[user]:password@]host[:port][/database][?option=value&…], rediss:// for TLS,
+  /// unix:///path for a socket. A password can also come from a file or the environment:
+  /// ?password_file=/run/secrets/redis or ?password_env=REDIS_PASSWORD.
+  std::string url = "redis://127.0.0.1:6379";
+  /// How long a call waits for Redis before the limit's failure mode answers.
+  Micros deadline = std::chrono::milliseconds(50);
+};
+
 /// What is known of one key.
 struct KeyInfo {
   /// "{<key, percent-encoded>}:<name of the limit>:"; in a listing empty unless names are kept.
@@ -72,11 +81,12 @@ struct LimiterStats {
   std::uint64_t refused = 0;  ///< New keys for which there was no room.
 };
 
-/// Decides, in this process's memory, which calls may pass.
+/// Decides which calls may pass: in this process's memory, or in a Redis that others share.
 ///
-/// Thread-safe: any number of threads may call everything at any time. A check takes about the
-/// time of a clock read and a few cache misses, and allocates nothing for buckets and windows;
-/// CheckBatch overlaps the misses. Denied is a result; errors are for calls that make no sense.
+/// Thread-safe: any number of threads may call everything at any time. In memory, a check takes
+/// about the time of a clock read and a few cache misses, and allocates nothing for buckets and
+/// windows; CheckBatch overlaps the misses. In Redis, it takes a round trip, which calls of several
+/// threads share. Denied is a result; errors are for calls that make no sense.
 ///
 ///     auto limiter = sluice::Limiter::InMemory().value();
 ///     const sluice::NamedLimit per_user{"per_user", *sluice::Limit::TokenBucket(
@@ -86,6 +96,12 @@ class Limiter {
  public:
   /// Fails with kInvalidOptions only.
   static Result<Limiter> InMemory(const LimiterOptions& options = {});
+
+  /// Limits that any number of programs share, each with a limiter on the same Redis: together they
+  /// admit what one would. Redis' clock decides. It starts without Redis, too, and connects when it
+  /// can; while it can't, or when Redis does not answer in time, failure modes answer. A thread of
+  /// its own talks to Redis. Fails with kInvalidOptions only.
+  static Result<Limiter> OnRedis(const RedisLimiterOptions& options);
 
   Limiter(Limiter&&) noexcept;
   Limiter& operator=(Limiter&&) noexcept;
@@ -143,8 +159,10 @@ class Limiter {
 
   /// Calls `visit` for every key that is live; stops when it returns false. Keys that come or go
   /// meanwhile may or may not be seen. `visit` may call the limiter.
-  void ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const;
+  /// False, and nothing visited, for limits in Redis: list those with SCAN and MATCH sluice:v1:*.
+  bool ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const;
 
+  /// Of limits in memory; zeros for those in Redis.
   [[nodiscard]] LimiterStats Stats() const;
 
  private:

@@ -9,13 +9,13 @@ namespace sluice {
 
 /// Why something could not be done. "Denied" is not among these: it is a result.
 enum class ErrorCode {
-  kInvalidLimit,    ///< The numbers of a limit contradict each other or can't be held exactly.
-  kInvalidCost,     ///< A cost below zero, or below one where something must be taken.
-  kInvalidKey,      ///< A key longer than kMaxKeyBytes.
-  kTooManyLimits,   ///< More than kMaxLimitsPerCall limits in one decision.
-  kNotSupported,    ///< The limit's algorithm has no such operation.
-  kStoreFull,       ///< Every key held matters, and there is no room for a new one.
-  kInvalidOptions,  ///< Options that can't work, or memory that can't be reserved.
+  kInvalidLimit,      ///< The numbers of a limit contradict each other or can't be held exactly.
+  kInvalidCost,       ///< A cost below zero, or below one where something must be taken.
+  kInvalidKey,        ///< A key longer than kMaxKeyBytes.
+  kTooManyLimits,     ///< More than kMaxLimitsPerCall limits in one decision.
+  kNotSupported,      ///< The limit's algorithm has no such operation.
+  kStoreFull,         ///< Every key held matters, and there is no room for a new one.
+  kInvalidOptions,    ///< Options that can't work, or memory that can't be reserved.
   kStoreUnavailable,  ///< The store could not be asked; the call did not happen.
   kStoreTimeout,      ///< The store did not answer in time; the call may have happened.
   kStoreError,        ///< The store refused: out of memory, read-only, no permission.

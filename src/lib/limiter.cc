@@ -6,16 +6,15 @@
 
 #include <sluice/limiter.h>
 
-#include "base/clock.h"
 #include "base/key.h"
+#include "lib/backend.h"
 #include "limiter/headline.h"
-#include "store/memory/memory_store.h"
+#include "store/store.h"
 
 namespace sluice {
 namespace {
 
 using store::Call;
-using store::MemoryStore;
 using store::Operation;
 using store::Use;
 
@@ -57,8 +56,30 @@ std::string Explain(ErrorCode code) {
       return "this limit's algorithm has no such operation";
     case ErrorCode::kStoreFull:
       return "every key held matters, and there is no room for a new one";
+    case ErrorCode::kStoreUnavailable:
+      return "the store could not be asked; nothing was counted";
+    case ErrorCode::kStoreTimeout:
+      return "the store did not answer in time; the call may have been counted";
+    case ErrorCode::kStoreError:
+      return "the store refused the call; nothing was counted";
+    case ErrorCode::kForeignValue:
+      return "under this key lies a value that is not ours, or of a newer version";
     default:
       return ErrorName(code);
+  }
+}
+
+// Errors that say something about the store, not about the call: a failure mode answers them.
+bool IsOfStore(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kStoreFull:
+    case ErrorCode::kStoreUnavailable:
+    case ErrorCode::kStoreTimeout:
+    case ErrorCode::kStoreError:
+    case ErrorCode::kForeignValue:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -97,22 +118,20 @@ Result<Verdict> VerdictOf(const Call& call) {
 }  // namespace
 
 struct Limiter::Impl {
-  std::unique_ptr<MemoryStore> store;
-  const Clock& clock;
+  std::unique_ptr<Backend> backend;
 
   void Run(Operation operation, std::span<Use> uses, Call& call) const {
     call.operation = operation;
     call.uses = uses;
-    call.now = clock.Now();
-    store->Submit(call);
+    backend->Run(call);
   }
 
-  // The decision of an answered check, by failure mode if there was no room. `failure_mode(i)` is
-  // that of the call's i-th use.
+  // The decision of an answered check, by failure mode if the store could not tell.
+  // `failure_mode(i)` is that of the call's i-th use.
   template <typename ModeOf>
   static Result<Decision> Decided(const Call& call, ModeOf failure_mode) {
     if (call.ok) return limiter::Headline(call);
-    if (call.error != ErrorCode::kStoreFull) return ToError(call.error);
+    if (!IsOfStore(call.error)) return ToError(call.error);
     std::array<FailureMode, kMaxLimitsPerCall> modes;
     for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = failure_mode(i);
     return Degraded({modes.data(), call.uses.size()});
@@ -125,12 +144,15 @@ Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
 Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
-  auto store = MemoryStore::Create({.max_keys = options.max_keys,
-                                    .max_bytes = options.max_bytes,
-                                    .keep_names = options.keep_names});
-  if (!store) return store.error();
-  const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
-  return Limiter(std::make_unique<Impl>(std::move(*store), clock));
+  auto backend = MakeMemoryBackend(options);
+  if (!backend) return backend.error();
+  return Limiter(std::make_unique<Impl>(std::move(*backend)));
+}
+
+Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
+  auto backend = MakeRedisBackend(options);
+  if (!backend) return backend.error();
+  return Limiter(std::make_unique<Impl>(std::move(*backend)));
 }
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
@@ -177,17 +199,15 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
   thread_local std::array<Use, kOnStack> asked;
   thread_local std::array<Call, kOnStack> calls;
   std::array<Call*, kOnStack> pointers;
-  const WallTime now = impl_->clock.Now();
   for (std::size_t i = 0; i < kOnStack; ++i) {
     calls[i].uses = {&asked[i], 1};
-    calls[i].now = now;
     pointers[i] = &calls[i];
   }
   std::size_t allowed = 0;
   for (std::size_t done = 0; done < uses.size(); done += kOnStack) {
     const auto portion = uses.subspan(done, std::min(kOnStack, uses.size() - done));
     for (std::size_t i = 0; i < portion.size(); ++i) Ask(portion[i], asked[i]);
-    impl_->store->SubmitBatch({pointers.data(), portion.size()});
+    impl_->backend->RunBatch({pointers.data(), portion.size()});
     for (std::size_t i = 0; i < portion.size(); ++i) {
       Decision& decision = decisions[done + i];
       // Nothing else can be wrong with a use that was looked at above.
@@ -268,8 +288,8 @@ std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_vie
   return info;
 }
 
-void Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const {
-  impl_->store->Walk(impl_->clock.Now(), [&](const store::KeyState& key) {
+bool Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const {
+  return impl_->backend->Walk([&](const store::KeyState& key) {
     return visit({.name = key.name,
                   .id = key.id,
                   .limit = key.limit,
@@ -280,10 +300,6 @@ void Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const
   });
 }
 
-LimiterStats Limiter::Stats() const {
-  const store::MemoryStoreStats stats = impl_->store->StatsApprox();
-  return {
-      .keys = stats.keys, .bytes = stats.bytes, .expired = stats.expired, .refused = stats.refused};
-}
+LimiterStats Limiter::Stats() const { return impl_->backend->Stats(); }
 
 }  // namespace sluice

@@ -18,7 +18,7 @@ constexpr Micros kPause = std::chrono::milliseconds(5);
 
 // Error replies that prove that the script did not run, and that may pass.
 bool MayPass(std::string_view code) {
-  constexpr std::array<std::string_view, 6> kCodes{"LOADING",   "READONLY", "BUSY",
+  constexpr std::array<std::string_view, 6> kCodes{"LOADING",    "READONLY", "BUSY",
                                                    "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }

@@ -17,8 +17,7 @@ class RedisDriver final : public Driver {
  public:
   RedisDriver()
       : client_(loop_, server_.ClientOptions()),
-        store_(loop_, client_,
-               {.deadline = std::chrono::seconds(10), .use_time_of_calls = true}) {}
+        store_(loop_, client_, {.deadline = std::chrono::seconds(10), .use_time_of_calls = true}) {}
 
   RedisStore& store() override { return store_; }
   redis::testing::RedisServer& server() { return server_; }
@@ -31,7 +30,8 @@ class RedisDriver final : public Driver {
 
   void RunBatch(std::span<Call* const> calls) override {
     store_.SubmitBatch(calls);
-    while (std::any_of(calls.begin(), calls.end(), [](const Call* call) { return call->pending; })) {
+    while (
+        std::any_of(calls.begin(), calls.end(), [](const Call* call) { return call->pending; })) {
       Pump();
     }
   }

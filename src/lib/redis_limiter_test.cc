@@ -1,0 +1,116 @@
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sluice/sluice.h>
+
+#include "redis/testing/redis_server.h"
+
+namespace sluice {
+namespace {
+
+using redis::testing::RedisServer;
+using ::testing::HasSubstr;
+
+NamedLimit PerDay(std::int64_t limit, FailureMode on_failure = FailureMode::kOpen) {
+  return {"per_day", *Limit::FixedWindow({.limit = limit, .anchor = Anchor::kYear}), on_failure};
+}
+
+Limiter On(const RedisServer& server, Micros deadline = std::chrono::seconds(10)) {
+  return Limiter::OnRedis(
+             {.url = "redis://127.0.0.1:" + std::to_string(server.port()), .deadline = deadline})
+      .value();
+}
+
+TEST(RedisLimiterTest, TwoLimitersOnOneRedisShareALimit) {
+  const RedisServer server;
+  Limiter one = On(server);
+  Limiter other = On(server);
+  const NamedLimit limit = PerDay(3);
+  EXPECT_TRUE(one.Check(limit, "alice")->allowed);
+  EXPECT_TRUE(other.Check(limit, "alice")->allowed);
+  EXPECT_TRUE(one.Check(limit, "alice")->allowed);
+  EXPECT_FALSE(other.Check(limit, "alice")->allowed);
+  EXPECT_TRUE(other.Check(limit, "bob")->allowed);
+}
+
+TEST(RedisLimiterTest, ThreadsOfSeveralLimitersAdmitExactlyTheLimit) {
+  constexpr std::int64_t kLimit = 500;
+  constexpr int kThreads = 4;
+  const RedisServer server;
+  Limiter one = On(server);
+  Limiter other = On(server);
+  const NamedLimit limit = PerDay(kLimit);
+  std::atomic<std::int64_t> admitted{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      Limiter& mine = i % 2 == 0 ? one : other;
+      for (std::int64_t n = 0; n < kLimit; ++n) admitted += mine.Check(limit, "k")->allowed ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admitted, kLimit);
+}
+
+TEST(RedisLimiterTest, EveryOperationWorksAsInMemory) {
+  const RedisServer server;
+  Limiter limiter = On(server);
+  const NamedLimit limit = PerDay(10);
+  LimitStatus status;
+  ASSERT_TRUE(limiter.Check(limit, "a", 4, &status)->allowed);
+  EXPECT_EQ(limiter.Peek(limit, "a")->headline.remaining, 6);
+  EXPECT_EQ(limiter.Settle(limit, "a", status.receipt, 7)->remaining, 3);
+  EXPECT_EQ(limiter.Charge(limit, "a", 5)->remaining, 0);
+  EXPECT_EQ(limiter.Inspect(limit, "a")->level, -2);
+  EXPECT_EQ(limiter.Grant(limit, "a", 2)->remaining, 2);
+  EXPECT_TRUE(limiter.Reset(limit, "a"));
+  EXPECT_FALSE(limiter.Inspect(limit, "a").has_value());
+
+  const NamedLimit slots{"slots", *Limit::Concurrency({.limit = 1})};
+  ASSERT_TRUE(limiter.Check(slots, "a", 1, &status)->allowed);
+  EXPECT_FALSE(limiter.Check(slots, "a")->allowed);
+  EXPECT_TRUE(limiter.Renew(slots, "a", status.receipt.slot));
+  EXPECT_TRUE(limiter.Release(slots, "a", status.receipt.slot));
+  EXPECT_FALSE(limiter.Release(slots, "a", status.receipt.slot));
+
+  const NamedLimit few{"few", *Limit::FixedWindow({.limit = 1, .anchor = Anchor::kYear})};
+  const std::vector<LimitUse> uses{{.limit = &limit, .key = "b"}, {.limit = &few, .key = "b"}};
+  EXPECT_TRUE(limiter.CheckAll(uses)->allowed);
+  EXPECT_FALSE(limiter.CheckAll(uses)->allowed);
+  EXPECT_EQ(limiter.Peek(limit, "b")->headline.remaining, 9);
+
+  std::vector<Decision> decisions(uses.size());
+  EXPECT_EQ(*limiter.CheckBatch(uses, decisions), 1U);
+  EXPECT_FALSE(limiter.ForEachKey([](const KeyInfo&) { return true; }));
+}
+
+TEST(RedisLimiterTest, WithoutRedisTheFailureModeAnswersAndItHealsByItself) {
+  RedisServer server;
+  Limiter limiter = On(server, std::chrono::milliseconds(50));
+  server.Kill();
+  const auto open = limiter.Check(PerDay(1), "a");
+  EXPECT_TRUE(open->allowed);
+  EXPECT_TRUE(open->degraded);
+  const auto closed = limiter.Check(PerDay(1, FailureMode::kClosed), "a");
+  EXPECT_FALSE(closed->allowed);
+  EXPECT_TRUE(closed->degraded);
+  server.Start();
+  Decision decision = *limiter.Check(PerDay(100), "a");
+  while (decision.degraded) decision = *limiter.Check(PerDay(100), "a");
+  EXPECT_EQ(decision.headline.remaining, 99);
+}
+
+TEST(RedisLimiterTest, AUrlThatMakesNoSenseIsRefusedWithoutItsPassword) {
+  const auto limiter = Limiter::OnRedis({.url = "http://user:geheim@host"});
+  ASSERT_FALSE(limiter.ok());
+  EXPECT_EQ(limiter.error().code, ErrorCode::kInvalidOptions);
+  EXPECT_THAT(limiter.error().message, ::testing::Not(HasSubstr("geheim")));
+}
+
+}  // namespace
+}  // namespace sluice
