@@ -1,12 +1,11 @@
 #include "redis/url.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "redis/named_option.h"
 
 namespace sluice::redis {
 namespace {
@@ -16,9 +15,7 @@ Error Invalid(std::string_view message) {
 }
 
 Error InvalidValue(std::string_view what, std::string_view found, std::string_view right) {
-  return Invalid(
-      std::string(what).append(": expected ").append(right).append(", found '").append(found) +
-      "'");
+  return Invalid(ExpectedFound(what, right, found));
 }
 
 int HexDigit(char c) {
@@ -43,27 +40,6 @@ bool PercentDecode(std::string_view text, std::string& out) {
     i += 2;
   }
   return true;
-}
-
-template <typename Number>
-bool ParseNumber(std::string_view digits, Number& number) {
-  const char* const begin = digits.data();
-  const char* const end = begin + digits.size();
-  const auto [stopped, error] = std::from_chars(begin, end, number);
-  return error == std::errc{} && stopped == end;
-}
-
-bool ParseDuration(std::string_view text, Micros& duration) {
-  constexpr std::array<std::pair<std::string_view, Micros>, 3> kUnits = {
-      {{"us", Micros{1}}, {"ms", std::chrono::milliseconds(1)}, {"s", std::chrono::seconds(1)}}};
-  for (const auto& [unit, length] : kUnits) {
-    std::int32_t number = 0;
-    if (!text.ends_with(unit)) continue;
-    if (!ParseNumber(text.substr(0, text.size() - unit.size()), number) || number < 0) continue;
-    duration = number * length;
-    return true;
-  }
-  return false;
 }
 
 // "user:password" or ":password".
@@ -99,53 +75,9 @@ std::optional<Error> ParseHost(std::string_view text, Options& options) {
     if (has_port) port = text.substr(colon + 1);
   }
   if (options.host.empty()) return Invalid("the host is missing, as in redis://localhost:6379");
-  if (has_port && (!ParseNumber(port, options.port) || options.port == 0)) {
-    return InvalidValue("port", port, "a number from 1 to 65535");
-  }
+  if (!has_port) return std::nullopt;
+  if (auto problem = SetOption("port", port, options)) return Invalid(*problem);
   return std::nullopt;
-}
-
-std::optional<Error> ParseDatabase(std::string_view text, Options& options) {
-  if (ParseNumber(text, options.database)) return std::nullopt;
-  return InvalidValue("database", text, "a number from 0 on");
-}
-
-std::optional<Error> SetOption(std::string_view name, std::string value, Options& options) {
-  const std::array<std::pair<std::string_view, std::string*>, 7> texts = {{
-      {"client_name", &options.client_name},
-      {"password_file", &options.password_file},
-      {"password_env", &options.password_env},
-      {"ca_file", &options.tls.ca_file},
-      {"cert_file", &options.tls.cert_file},
-      {"key_file", &options.tls.key_file},
-      {"server_name", &options.tls.server_name},
-  }};
-  for (const auto& [text, field] : texts) {
-    if (name != text) continue;
-    *field = std::move(value);
-    return std::nullopt;
-  }
-  const std::array<std::pair<std::string_view, Micros*>, 4> durations = {{
-      {"connect_timeout", &options.connect_timeout},
-      {"stall_timeout", &options.stall_timeout},
-      {"backoff_min", &options.backoff_min},
-      {"backoff_max", &options.backoff_max},
-  }};
-  for (const auto& [duration, field] : durations) {
-    if (name != duration) continue;
-    if (ParseDuration(value, *field)) return std::nullopt;
-    return InvalidValue(name, value, "a number with a unit, such as 250ms or 1s");
-  }
-  if (name == "db") return ParseDatabase(value, options);
-  if (name == "verify") {
-    options.tls.verify = value == "true";
-    if (value == "true" || value == "false") return std::nullopt;
-    return InvalidValue(name, value, "true or false");
-  }
-  return InvalidValue(
-      "option", name,
-      "one of db, client_name, password_file, password_env, ca_file, cert_file, key_file, "
-      "server_name, verify, connect_timeout, stall_timeout, backoff_min, backoff_max");
 }
 
 std::optional<Error> ParseQuery(std::string_view query, Options& options) {
@@ -159,7 +91,7 @@ std::optional<Error> ParseQuery(std::string_view query, Options& options) {
     if (!PercentDecode(pair.substr(equals + 1), value)) {
       return InvalidValue(name, pair.substr(equals + 1), "two hexadecimal digits after each '%'");
     }
-    if (auto problem = SetOption(name, std::move(value), options)) return problem;
+    if (auto problem = SetOption(name, value, options)) return Invalid(*problem);
   }
   return std::nullopt;
 }
@@ -175,7 +107,8 @@ std::optional<Error> ParsePlace(std::string_view scheme, std::string_view text, 
   const std::size_t slash = text.find('/');
   if (auto problem = ParseHost(text.substr(0, slash), options)) return problem;
   if (slash == std::string_view::npos || slash + 1 == text.size()) return std::nullopt;
-  return ParseDatabase(text.substr(slash + 1), options);
+  if (auto problem = SetOption("db", text.substr(slash + 1), options)) return Invalid(*problem);
+  return std::nullopt;
 }
 
 }  // namespace

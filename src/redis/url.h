@@ -14,7 +14,7 @@ namespace sluice::redis {
 ///     rediss://...                                      the same with TLS
 ///     unix://[[user]:password@]/path/to/socket[?...]
 ///
-/// User, password and path are percent-decoded. Options: db, client_name, password_file,
+/// User, password and path are percent-decoded. Options: port, db, client_name, password_file,
 /// password_env, ca_file, cert_file, key_file, server_name, verify (true, false), and
 /// connect_timeout, stall_timeout, backoff_min, backoff_max as 250ms or 1s. An IPv6 address stands
 /// in brackets.

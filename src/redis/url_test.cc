@@ -92,7 +92,7 @@ TEST(RedisUrlTest, ErrorsSayWhatWasFoundAndWhatWouldBeRight) {
       {"redis://[::1]x", "expected ':' and a port after ']', found '[::1]x'"},
       {"redis://host/x", "database: expected a number from 0 on, found 'x'"},
       {"redis://host/-1", "database: expected a number from 0 on, found '-1'"},
-      {"redis://host?x=1", "option: expected one of db, client_name"},
+      {"redis://host?x=1", "option: expected one of port, db, client_name"},
       {"redis://host?db", "option: expected name=value, found 'db'"},
       {"redis://host?db=%2", "db: expected two hexadecimal digits"},
       {"redis://host?verify=yes", "verify: expected true or false, found 'yes'"},

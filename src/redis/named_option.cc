@@ -1,0 +1,103 @@
+#include "redis/named_option.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+namespace sluice::redis {
+namespace {
+
+template <typename Number>
+bool ParseNumber(std::string_view digits, Number& number) {
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  const auto [stopped, error] = std::from_chars(begin, end, number);
+  return error == std::errc{} && stopped == end;
+}
+
+bool ParseDuration(std::string_view text, Micros& duration) {
+  constexpr std::array<std::pair<std::string_view, Micros>, 3> kUnits = {
+      {{"us", Micros{1}}, {"ms", std::chrono::milliseconds(1)}, {"s", std::chrono::seconds(1)}}};
+  for (const auto& [unit, length] : kUnits) {
+    std::int32_t number = 0;
+    if (!text.ends_with(unit)) continue;
+    if (!ParseNumber(text.substr(0, text.size() - unit.size()), number) || number < 0) continue;
+    duration = number * length;
+    return true;
+  }
+  return false;
+}
+
+std::string* TextNamed(std::string_view name, Options& options) {
+  const std::array<std::pair<std::string_view, std::string*>, 7> texts = {{
+      {"client_name", &options.client_name},
+      {"password_file", &options.password_file},
+      {"password_env", &options.password_env},
+      {"ca_file", &options.tls.ca_file},
+      {"cert_file", &options.tls.cert_file},
+      {"key_file", &options.tls.key_file},
+      {"server_name", &options.tls.server_name},
+  }};
+  for (const auto& [text, field] : texts) {
+    if (name == text) return field;
+  }
+  return nullptr;
+}
+
+Micros* DurationNamed(std::string_view name, Options& options) {
+  const std::array<std::pair<std::string_view, Micros*>, 4> durations = {{
+      {"connect_timeout", &options.connect_timeout},
+      {"stall_timeout", &options.stall_timeout},
+      {"backoff_min", &options.backoff_min},
+      {"backoff_max", &options.backoff_max},
+  }};
+  for (const auto& [duration, field] : durations) {
+    if (name == duration) return field;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string ExpectedFound(std::string_view what, std::string_view expected,
+                          std::string_view found) {
+  return std::string(what)
+             .append(": expected ")
+             .append(expected)
+             .append(", found '")
+             .append(found) +
+         "'";
+}
+
+std::optional<std::string> SetOption(std::string_view name, std::string_view value,
+                                     Options& options) {
+  if (std::string* text = TextNamed(name, options)) {
+    *text = value;
+    return std::nullopt;
+  }
+  if (Micros* duration = DurationNamed(name, options)) {
+    if (ParseDuration(value, *duration)) return std::nullopt;
+    return ExpectedFound(name, "a number with a unit, such as 250ms or 1s", value);
+  }
+  if (name == "port") {
+    if (ParseNumber(value, options.port) && options.port != 0) return std::nullopt;
+    return ExpectedFound(name, "a number from 1 to 65535", value);
+  }
+  if (name == "db") {
+    if (ParseNumber(value, options.database)) return std::nullopt;
+    return ExpectedFound("database", "a number from 0 on", value);
+  }
+  if (name == "verify") {
+    options.tls.verify = value == "true";
+    if (value == "true" || value == "false") return std::nullopt;
+    return ExpectedFound(name, "true or false", value);
+  }
+  return ExpectedFound(
+      "option",
+      "one of port, db, client_name, password_file, password_env, ca_file, cert_file, key_file, "
+      "server_name, verify, connect_timeout, stall_timeout, backoff_min, backoff_max",
+      name);
+}
+
+}  // namespace sluice::redis

@@ -1,0 +1,75 @@
+#include "redis/yaml.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice::redis {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Options Parsed(const std::string& text) {
+  const auto options = ParseYaml(text);
+  EXPECT_TRUE(options) << text << ": " << options.error().message;
+  return options ? *options : Options{};
+}
+
+std::string MessageOf(const std::string& text) {
+  const auto options = ParseYaml(text);
+  EXPECT_FALSE(options.ok()) << text;
+  return options.ok() ? "" : options.error().message;
+}
+
+TEST(RedisYamlTest, SaysInFieldsWhatAUrlSays) {
+  const Options options = Parsed(R"(
+host: redis.test
+port: 7000
+username: alice
+password: "p@ss"
+database: 5
+tls:
+  ca_file: /etc/ca.pem
+  verify: false
+connect_timeout: 100ms
+)");
+  EXPECT_EQ(options.host, "redis.test");
+  EXPECT_EQ(options.port, 7000);
+  EXPECT_EQ(options.username, "alice");
+  EXPECT_EQ(options.password.Reveal(), "p@ss");
+  EXPECT_EQ(options.database, 5U);
+  EXPECT_TRUE(options.tls.enabled);
+  EXPECT_EQ(options.tls.ca_file, "/etc/ca.pem");
+  EXPECT_FALSE(options.tls.verify);
+  EXPECT_EQ(options.connect_timeout, std::chrono::milliseconds(100));
+}
+
+TEST(RedisYamlTest, FieldsAddToAUrlWhereverItStands) {
+  const Options options = Parsed("database: 3\nurl: rediss://redis.test:7000\n");
+  EXPECT_EQ(options.host, "redis.test");
+  EXPECT_EQ(options.port, 7000);
+  EXPECT_EQ(options.database, 3U);
+  EXPECT_TRUE(options.tls.enabled);
+}
+
+TEST(RedisYamlTest, TlsCanBeJustSwitchedOn) { EXPECT_TRUE(Parsed("tls: true").tls.enabled); }
+
+TEST(RedisYamlTest, MistakesAreToldWithTheirLine) {
+  EXPECT_THAT(MessageOf("host: a\nport: many\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("port"), HasSubstr("'many'")));
+  EXPECT_THAT(MessageOf("hots: a\n"), AllOf(HasSubstr("line 1"), HasSubstr("'hots'")));
+  EXPECT_THAT(MessageOf("host: [a, b]\n"), HasSubstr("host: expected one value"));
+  EXPECT_THAT(MessageOf("host: [a\n"), HasSubstr("line"));
+  EXPECT_THAT(MessageOf("just text"), HasSubstr("expected fields"));
+}
+
+TEST(RedisYamlTest, NoMistakeShowsAPassword) {
+  EXPECT_THAT(MessageOf("password: geheim\nport: many\n"), Not(HasSubstr("geheim")));
+  EXPECT_THAT(MessageOf("url: redis://a:geheim@host:many\n"), Not(HasSubstr("geheim")));
+}
+
+}  // namespace
+}  // namespace sluice::redis
