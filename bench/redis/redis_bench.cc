@@ -184,7 +184,7 @@ class Bench {
   void MeasureSpeed() {
     std::printf("\n  %7s %14s %14s %7s\n", "waiting", "sluice k/s", "usual k/s", "ratio");
     for (const std::size_t depth : {1U, 16U, 64U, 256U, 1024U}) {
-      const std::size_t checks = (depth == 1 ? 20'000U : 100'000U) * (quick_ ? 1U : 3U);
+      const std::size_t checks = (depth == 1 ? 10'000U : 40'000U) * (quick_ ? 1U : 2U);
       std::vector<double> ours;
       std::vector<double> theirs;
       for (int round = 0; round < rounds_; ++round) {

@@ -23,7 +23,8 @@ struct Key {
 /// out holds no separator of ours, no brace, no control character.
 void AppendPercentEncoded(std::string_view bytes, std::string& out);
 
-/// Appends the values, percent-encoded and separated by ':'. Different lists give different text.
+/// Appends the values, percent-encoded and separated by ':'. Different lists of one length give
+/// different text.
 void AppendEncodedValues(std::span<const std::string_view> values, std::string& out);
 
 /// Appends "{<tag>}:<scope>:<rest>", which no other key gives.

@@ -4,9 +4,20 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include <pthread.h>
 #include <sys/random.h>
 
 namespace sluice {
+namespace {
+
+// Asked for in bulk: a system call for each id would cost more than a check.
+thread_local std::array<std::uint64_t, 32> pool;
+thread_local std::size_t left = 0;
+
+// A child must not give out its parent's ids; the thread that forked is the only one that it has.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { left = 0; });
+
+}  // namespace
 
 void FillRandom(std::span<std::byte> out) {
   while (!out.empty()) {
@@ -17,9 +28,6 @@ void FillRandom(std::span<std::byte> out) {
 }
 
 std::uint64_t RandomId() {
-  // Asked for in bulk: a system call for each id would cost more than a check.
-  thread_local std::array<std::uint64_t, 32> pool;
-  thread_local std::size_t left = 0;
   for (;;) {
     if (left == 0) {
       FillRandom(std::as_writable_bytes(std::span(pool)));

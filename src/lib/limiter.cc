@@ -190,6 +190,9 @@ Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
 Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
                                         std::span<Decision> decisions,
                                         std::span<LimitStatus> statuses) {
+  if (decisions.size() < uses.size() || (!statuses.empty() && statuses.size() < uses.size())) {
+    return Error{ErrorCode::kInvalidOptions, "there must be a decision for each use"};
+  }
   for (const LimitUse& use : uses) {
     if (use.cost < 0) return ToError(ErrorCode::kInvalidCost);
     const bool fits = use.key.size() <= kMaxKeyBytes && use.limit->name.size() <= kMaxKeyBytes;

@@ -100,9 +100,12 @@ TEST(RedisLimiterTest, WithoutRedisTheFailureModeAnswersAndItHealsByItself) {
   EXPECT_FALSE(closed->allowed);
   EXPECT_TRUE(closed->degraded);
   server.Start();
-  Decision decision = *limiter.Check(PerDay(100), "a");
-  while (decision.degraded) decision = *limiter.Check(PerDay(100), "a");
-  EXPECT_EQ(decision.headline.remaining, 99);
+  std::int64_t tries = 1;
+  Decision decision = *limiter.Check(PerDay(1000), "a");
+  for (; decision.degraded; ++tries) decision = *limiter.Check(PerDay(1000), "a");
+  // A try that was not answered in time may have been counted.
+  EXPECT_LE(decision.headline.remaining, 999);
+  EXPECT_GE(decision.headline.remaining, 1000 - tries);
 }
 
 TEST(RedisLimiterTest, AUrlThatMakesNoSenseIsRefusedWithoutItsPassword) {

@@ -12,6 +12,7 @@ namespace {
 // Fills in the answer of a call that makes no sense.
 bool Refused(Call& call) {
   call.affected = 0;
+  call.pending = false;
   const auto refusal = Refusal(call);
   if (!refusal) return false;
   call.ok = false;

@@ -287,7 +287,7 @@ TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
 /// Idle keys are the first to go, but not while a call is about to use them.
 TEST(AFullMemoryStore, KeepsTheIdleKeysOfTheCallThatNeedsRoom) {
   constexpr int kPairs = 1000;
-  MemoryDriver driver({.max_keys = 2 * kPairs});
+  MemoryDriver driver({.max_keys = std::size_t{2 * kPairs}});
   const Limit limit = Limit::SlidingWindowLog({.limit = 1, .window = seconds(1)}).value();
   Client client(driver, "pairs");
   client.At(kStart);

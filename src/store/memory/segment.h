@@ -45,15 +45,16 @@ class alignas(64) Segment {
   static constexpr std::uint32_t kTail = 32;
 
   /// `cells` points to `max_cells` zeroed cells, two pages or more, of which the last page is used
-  /// only in need, and `pushed` to as many zeroed bytes; `skip_bits` of a hash are the same for all
-  /// keys of this segment.
+  /// only in need; `skip_bits` of a hash are the same for all keys of this segment, which is one of
+  /// 2^skip_bits. `pushed` points to as many zeroed bytes, in pieces of kPageCells that lie
+  /// kPageCells · 2^skip_bits apart.
   void Init(Cell* cells, std::uint8_t* pushed, std::uint32_t max_cells, int skip_bits);
 
   /// These need no lock: they only guess. Ask first for the byte that says where the key's cells
   /// are, and once it is there for the cells.
   [[nodiscard]] std::uint32_t PrefetchHome(const KeyHash& hash) const {
     const std::uint32_t home = Home(hash.high);
-    __builtin_prefetch(pushed_ + home, 1);
+    __builtin_prefetch(PushedAt(home), 1);
     return home;
   }
   void PrefetchCells(std::uint32_t home) const {
@@ -114,12 +115,18 @@ class alignas(64) Segment {
   /// Past this many cells a home's byte no longer tells, and its cells are looked for.
   static constexpr std::uint8_t kLost = 255;
 
+  // The bytes of all segments' first pages lie together, then those of their second pages, and so
+  // on: what a segment does not use yet shares no page of memory with what it uses.
+  [[nodiscard]] std::uint8_t* PushedAt(std::uint32_t home) const {
+    const std::size_t page = home / kPageCells;
+    return pushed_ + (page * kPageCells << skip_bits_) + home % kPageCells;
+  }
   // Relaxed, because PrefetchCells reads it without the lock, and guesses.
   [[nodiscard]] std::uint8_t PushedOf(std::uint32_t home) const {
-    return std::atomic_ref(pushed_[home]).load(std::memory_order_relaxed);
+    return std::atomic_ref(*PushedAt(home)).load(std::memory_order_relaxed);
   }
   void SetPushed(std::uint32_t home, std::uint8_t pushed) {
-    std::atomic_ref(pushed_[home]).store(pushed, std::memory_order_relaxed);
+    std::atomic_ref(*PushedAt(home)).store(pushed, std::memory_order_relaxed);
   }
 
   std::uint8_t skip_bits_ = 0;

@@ -28,7 +28,7 @@ class Segments {
     auto* const cells = static_cast<Cell*>(memory_);
     // What lies behind belongs to somebody else: whoever touches it dies.
     mprotect(cells + max_cells, Segment::kPageBytes, PROT_NONE);
-    pushed_.resize(max_cells);
+    pushed_.resize(std::size_t{max_cells} << skip_bits);
     segment.Init(cells, pushed_.data(), max_cells, skip_bits);
   }
   ~Segments() { munmap(memory_, bytes_); }

@@ -141,7 +141,7 @@ MemoryStore::Table::Table(const MemoryStoreOptions& options, Cell* cells, std::s
       bytes_(segment_count * sizeof(Segment)) {
   auto* const pushed = reinterpret_cast<std::uint8_t*>(cells + cell_count);
   for (std::size_t i = 0; i < segment_count; ++i) {
-    segments_[i].Init(cells + i * segment_cells, pushed + i * segment_cells, segment_cells,
+    segments_[i].Init(cells + i * segment_cells, pushed + i * Segment::kPageCells, segment_cells,
                       std::countr_zero(segment_count));
   }
 }
@@ -202,6 +202,7 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     calls[i]->affected = 0;
+    calls[i]->pending = false;
     calls[i]->now = algo::ClampTime(calls[i]->now);
     RunIn(*aims[i].segment, *calls[i], aims[i].hash);
   }

@@ -120,7 +120,8 @@ bool RedisStore::SendAgain(const std::shared_ptr<Batch>& batch, resp::Value erro
     Send(batch);
     return true;
   }
-  if (!MayPass(code) || loop_.Now() + kPause >= batch->deadline) return false;
+  // One pause before it is sent, and one for the answer.
+  if (!MayPass(code) || loop_.Now() + 2 * kPause >= batch->deadline) return false;
   if (to_retry_.empty()) retry_.Set(loop_.Now() + kPause);
   to_retry_.push_back(batch);
   return true;
@@ -129,7 +130,14 @@ bool RedisStore::SendAgain(const std::shared_ptr<Batch>& batch, resp::Value erro
 void RedisStore::Retry() {
   std::vector<std::shared_ptr<Batch>> batches;
   batches.swap(to_retry_);
-  for (const auto& batch : batches) Send(batch);
+  for (const auto& batch : batches) {
+    // Too late: what Redis said last is the answer.
+    if (loop_.Now() >= batch->deadline) {
+      Fail(*batch, ErrorCode::kStoreError);
+    } else {
+      Send(batch);
+    }
+  }
 }
 
 void RedisStore::Fail(const Batch& batch, ErrorCode error) {

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,9 +21,8 @@ using redis::testing::TcpProxy;
 using ::testing::AnyOf;
 
 std::int64_t CountAllowed(const std::deque<Asked>& asked, std::string_view name) {
-  return std::count_if(asked.begin(), asked.end(), [&](const Asked& one) {
-    return one.names[0] == name && one.allowed();
-  });
+  return std::count_if(asked.begin(), asked.end(),
+                       [&](const Asked& one) { return one.names[0] == name && one.allowed(); });
 }
 
 class RedisStoreFailureTest : public RealRedisTest {
@@ -201,7 +203,8 @@ class RedisStoreForeignValueTest : public RealRedisTest,
 
 TEST_P(RedisStoreForeignValueTest, IsToldForItsCallOnlyAndLeftAlone) {
   const std::vector<Limit> limits = {
-      SlowBucket(100), *Limit::LeakyBucket({.capacity = 100, .leak = Rate::PerDay(1)}),
+      SlowBucket(100),
+      *Limit::LeakyBucket({.capacity = 100, .leak = Rate::PerDay(1)}),
       *Limit::FixedWindow({.limit = 100, .window = kMaxWindow}),
       *Limit::SlidingWindowCounter({.limit = 100, .window = kMaxWindow}),
       *Limit::SlidingWindowLog({.limit = 100, .window = kMaxWindow}),
@@ -253,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Foreign{"ASortedSet", "ZADD KEY 1 alice 2 bob"},
                       Foreign{"ASortedSetWithAMemberLog", "ZADD KEY 7 log 9 alice"},
                       Foreign{"ASortedSetWithAMemberSlots", "ZADD KEY 7 slots 9 alice"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 // ---- The connection.
 

@@ -27,6 +27,7 @@ struct ConformanceCase {
 std::span<const ConformanceCase> ConformanceCases();
 
 /// Names the tests that are made of the cases.
+// NOLINTNEXTLINE(readability-identifier-naming): a function in all but form, for GoogleTest's sake.
 inline constexpr auto NameOfCase = [](const auto& info) { return std::string(info.param.name); };
 
 }  // namespace sluice::store::testing

@@ -48,8 +48,8 @@ local changed = {}  -- The keys of `strings` that must be written.
 
 local function parse(key, value)
   local kind, amount, at, extra, fresh, grant, previous =
-    string.match(value, '^1(%a),(%-?%d+),(%d+),(%d+),(%d+),(%d+),?(%d*)$')
-  if not kind then error({foreign = key}) end
+    string.match(value, '^1([tlfw]),(%-?%d+),(%d+),(%d+),(%d+),(%d+),?(%d*)$')
+  if not kind or (kind == 'w') ~= (previous ~= '') then error({foreign = key}) end
   return {
     kind = kind,
     value = tonumber(amount),
@@ -337,6 +337,7 @@ end
 local function run(operation, uses)
   if operation == 'R' then
     local affected = 0
+    for _, use in ipairs(uses) do stored(use.key) end  -- If one is not ours, none goes.
     for _, use in ipairs(uses) do affected = affected + forget(use) end
     for _, use in ipairs(uses) do use.subject = load_subject(use.key, use.limit) end
     for _, use in ipairs(uses) do show(use) end

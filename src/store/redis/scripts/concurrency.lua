@@ -14,7 +14,8 @@ function concurrency.advance(limit, now, state)
   state.at = now
   state.newest = state.key and sorted_set.newest(state.key)
   if not state.newest then return false end
-  state.value = state.value - sorted_set.cost_up_to(state.key, now)
+  state.forgotten = sorted_set.cost_up_to(state.key, now)
+  state.value = state.value - state.forgotten
   -- A slot that outlives a new one by more than clocks differ was taken before the clock was set back.
   local latest = now + limit.window
   if state.newest - latest <= CLOCK_TOLERANCE then return false end
@@ -45,7 +46,7 @@ function concurrency.delay(limit, state)
 end
 
 function concurrency.commit(limit, state)
-  sorted_set.remove_up_to(state.key, state.at)
+  sorted_set.forget(state, state.at)
   if state.latest then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', state.key, '(' .. text(state.latest), '+inf')) do
       redis.call('ZADD', state.key, text(state.latest), member)

@@ -28,7 +28,8 @@ function sliding_log.advance(limit, now, state)
       set_back = true
     end
   end
-  state.value = state.value - sorted_set.cost_up_to(state.key, state.over)
+  state.forgotten = sorted_set.cost_up_to(state.key, state.over)
+  state.value = state.value - state.forgotten
   return set_back
 end
 
@@ -67,12 +68,16 @@ end
 
 -- Drops what is over. What was written before the clock was set back counts as taken now.
 function sliding_log.commit(limit, state)
-  sorted_set.remove_up_to(state.key, state.over)
+  sorted_set.forget(state, state.over)
   if state.newest and state.newest > state.at then
     local moved = take_away(state, text(state.at), '+inf')
     if moved > 0 then put(state, state.at, moved) end
   end
   state.newest = sorted_set.newest(state.key)
+end
+
+local function holds_most_entries(limit, state)
+  return redis.call('ZCOUNT', state.key, 0, '+inf') >= limit.cap + FORCED_ENTRIES
 end
 
 function sliding_log.take(limit, state, cost)
@@ -81,8 +86,7 @@ function sliding_log.take(limit, state, cost)
   state.value = state.value + counted
   local merged = counted
   if state.newest then
-    local live = redis.call('ZCOUNT', state.key, 0, '+inf')
-    if state.newest == state.at or live >= limit.cap + FORCED_ENTRIES then
+    if state.newest == state.at or holds_most_entries(limit, state) then
       merged = merged + take_away(state, text(state.newest), text(state.newest))
     end
   end
@@ -94,6 +98,12 @@ function sliding_log.adjust(limit, state, at, delta)
   local old = take_away(state, text(at), text(at))
   -- What a grant paid for left no entry; what is charged on top of it must.
   local counts = old > 0 or (delta > 0 and at <= state.at and state.at < at + limit.window)
+  if counts and old == 0 and holds_most_entries(limit, state) then
+    local later = redis.call('ZRANGEBYSCORE', state.key, text(at), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    local other = tonumber(later) or state.newest
+    old = take_away(state, text(other), text(other))
+    at = max(at, other)
+  end
   if counts then
     local change = max(min(delta, MAX - state.value), -old)
     if old + change > 0 then put(state, at, old + change) end

@@ -20,7 +20,7 @@ end
 
 function sorted_set.load(key, kind)
   local used = redis.call('ZSCORE', key, kind)
-  if not used then return nil end
+  if not used or tonumber(used) >= 0 then return nil end
   return {
     key = key,
     value = amount_of(used),
@@ -46,8 +46,10 @@ function sorted_set.cost_up_to(key, last)
   return sum
 end
 
-function sorted_set.remove_up_to(key, last)
-  if last >= 0 then redis.call('ZREMRANGEBYSCORE', key, 0, text(last)) end
+-- Removes the entries up to `last`, of which `state.forgotten` says what they cost. If there are none
+-- it must not even try: without memory, Redis refuses a script's first write only, and removing counts.
+function sorted_set.forget(state, last)
+  if (state.forgotten or 0) > 0 then redis.call('ZREMRANGEBYSCORE', state.key, 0, text(last)) end
 end
 
 -- The score of the entry at which, oldest first from above `low`, `missing` has been added up.

@@ -28,6 +28,7 @@ struct Asked {
   std::vector<Use> uses;
   Call call;
   int times = 0;
+  std::size_t* answered = nullptr;  ///< Counts answers to all calls.
 
   [[nodiscard]] bool allowed() const { return call.ok && call.allowed; }
 };
@@ -119,13 +120,12 @@ class Asker {
     }
     asked.call.operation = operation;
     asked.call.uses = asked.uses;
-    asked.call.context = this;
-    asked.call.on_done = [](Call& call, void* context) {
-      auto& self = *static_cast<Asker*>(context);
-      ++self.answered_;
-      for (Asked& candidate : self.asked_) {
-        if (&candidate.call == &call) ++candidate.times;
-      }
+    asked.answered = &answered_;
+    asked.call.context = &asked;
+    asked.call.on_done = [](Call& /*call*/, void* context) {
+      auto& answered = *static_cast<Asked*>(context);
+      ++answered.times;
+      ++*answered.answered;
     };
     return asked;
   }
