@@ -42,14 +42,15 @@ local function product_at_most(a, b, c, d)
   return low1 <= low2
 end
 
--- floor(a * b / c) for a <= 2^53, b <= 2^52, c <= 2^53, where the result is at most 2^52: doubles come
+-- floor(a * b / c) for a <= 2^53, b <= 2^52, c <= 2^53, where the result is at most 2^53: doubles come
 -- within a few of it, and exact products tell which way to go.
 local function mul_div(a, b, c)
   local exact = a * b
   if exact < MAX then return div(exact, c) end
-  local quotient = floor(exact / c)
+  -- Never above 2^53, where one more is no other number and a loop would not end.
+  local quotient = min(floor(exact / c), MAX)
   while not product_at_most(c, quotient, a, b) do quotient = quotient - 1 end
-  while product_at_most(c, quotient + 1, a, b) do quotient = quotient + 1 end
+  while quotient < MAX and product_at_most(c, quotient + 1, a, b) do quotient = quotient + 1 end
   return quotient
 end
 

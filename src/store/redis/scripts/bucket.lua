@@ -119,7 +119,7 @@ function bucket.convert(limit, now, state)
     else
       state.value = min(mul_div(state.value, new, old), full)
     end
-  elseif div(-state.value, old) * new >= MAX then
+  elseif product_at_most(MAX, old, -state.value, new) then
     state.value = LOWEST
   else
     state.value = max(-mul_div_ceil(-state.value, new, old), LOWEST)
