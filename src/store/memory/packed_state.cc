@@ -27,6 +27,11 @@ const LimitNumbers& Cell::Numbers() const {
   return form() == Form::kExtended ? extended()->limit.numbers() : algo::NumbersOf(shape());
 }
 
+WallTime Cell::FreshAt() const {
+  const algo::State state = State();
+  return state.grant > 0 ? algo::kNever : algo::FreshAt(Numbers(), state);
+}
+
 void Cell::SetExtended(const KeyHash& hash, Extended* extended) {
   fingerprint_ = hash.high << 3 | static_cast<std::uint64_t>(Form::kExtended);
   low_ = hash.low;

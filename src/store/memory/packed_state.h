@@ -56,6 +56,9 @@ class Cell {
     return form() == Form::kExtended ? std::bit_cast<Extended*>(a_) : nullptr;
   }
 
+  /// When the key will be as if never used; kNever while a grant is left.
+  [[nodiscard]] WallTime FreshAt() const;
+
   /// Writes the state inline if it fits there; false (and nothing written) if it doesn't.
   bool TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state);
   void SetExtended(const KeyHash& hash, Extended* extended);

@@ -16,10 +16,6 @@
 namespace sluice::store {
 namespace {
 
-// A cell, and the byte that says how far up the cells of its place's home begin.
-constexpr std::size_t kBytesPerCell = sizeof(Cell) + 1;
-constexpr std::size_t kBytesPerPage = Segment::kPageCells * kBytesPerCell;
-
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 // About so many keys to a segment when the store is full: enough that all segments fill evenly,
@@ -34,9 +30,6 @@ constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 constexpr std::uint16_t kOperationsPerSweep = 256;
 constexpr std::uint32_t kCellsPerSweep = 16;
 constexpr std::uint32_t kCellsPerInsert = 4;
-// How many cells of other segments a new key looks at when its own has none to drop.
-constexpr std::size_t kForeignCells = 8192;
-
 // Calls over so many limits are judged without allocating.
 constexpr std::size_t kPartsOnStack = 8;
 
@@ -70,12 +63,6 @@ bool CheckedInPlace(Call& call, Use& use, const KeyHash& hash, Cell& cell) {
   }
   use.verdict.reset_after = algo::WaitUntil(call.now, algo::bucket::FreshAt(limit, state));
   return true;
-}
-
-// When the key will be as if never used; kNever while a grant is left.
-WallTime FreshAt(const Cell& cell) {
-  const algo::State state = cell.State();
-  return state.grant > 0 ? algo::kNever : algo::FreshAt(cell.Numbers(), state);
 }
 
 Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::State& state,
@@ -293,7 +280,7 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
 MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, const Part& part) {
   Place place = PlaceOf(part);
   if (place.cell == nullptr || call.operation == Operation::kPeek) return place;
-  if (FreshAt(*place.cell) > call.now) return place;
+  if (place.cell->FreshAt() > call.now) return place;
   Drop(place.segment, place.cell);
   expired_.fetch_add(1, kRelaxed);
   return {place.segment, place.hash, nullptr};
@@ -321,7 +308,7 @@ bool MemoryStore::Table::ReserveFor(std::span<Part> parts, WallTime now) {
 
 void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
   if (place.cell != nullptr) {
-    if (FreshAt(*place.cell) > call.now) ++call.affected;
+    if (place.cell->FreshAt() > call.now) ++call.affected;
     Drop(place.segment, place.cell);
     GiveBackPages(place.segment);
   }
@@ -351,7 +338,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
     // What holds no information may have been forgotten: under new numbers it starts anew, too.
-    if (loaded.converted && FreshAt(*cell) <= now) from = nullptr;
+    if (loaded.converted && cell->FreshAt() <= now) from = nullptr;
   }
   if (from == nullptr || from->algorithm != numbers.algorithm) {
     const std::int64_t grant = state.grant;
@@ -430,105 +417,6 @@ void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const Use& u
   }
 }
 
-void MemoryStore::Table::CountBytes(Extended& extended) {
-  const std::size_t bytes = extended.Bytes();
-  // Unsigned, so that a smaller size wraps around and subtracts.
-  bytes_.fetch_add(bytes - extended.counted_bytes, kRelaxed);
-  extended.counted_bytes = bytes;
-}
-
-void MemoryStore::Table::Free(Extended* extended) {
-  if (extended == nullptr) return;
-  bytes_.fetch_sub(extended->counted_bytes, kRelaxed);
-  delete extended;
-}
-
-bool MemoryStore::Table::FitsCeiling(std::size_t more_bytes) const {
-  return options_.max_bytes == 0 || bytes_.load(kRelaxed) + more_bytes <= options_.max_bytes;
-}
-
-bool MemoryStore::Table::EnsureRoom(Segment& segment, const Loaded& loaded, std::uint32_t promised,
-                                    WallTime now) {
-  const std::size_t heap_bytes = loaded.made || options_.keep_names ? sizeof(Extended) : 0;
-  const bool counted =
-      keys_.fetch_add(1, kRelaxed) < options_.max_keys || FreeOneAnywhere(segment, now);
-  while (counted) {
-    const std::uint32_t pages = segment.PagesNeededFor(promised + 1);
-    const std::size_t page_bytes = std::size_t{pages} * kBytesPerPage;
-    const std::size_t bytes = page_bytes + heap_bytes;
-    if (pages != Segment::kNoRoom && (bytes == 0 || FitsCeiling(bytes))) {
-      segment.Reserve(promised + 1);
-      bytes_.fetch_add(page_bytes, kRelaxed);
-      return true;
-    }
-    if (!FreeOne(segment, now)) break;
-  }
-  keys_.fetch_sub(1, kRelaxed);
-  refused_.fetch_add(1, kRelaxed);
-  return false;
-}
-
-// Drops the first cell without information that it finds; looks at each cell at most once.
-bool MemoryStore::Table::FreeOne(Segment& segment, WallTime now) {
-  if (now.time_since_epoch().count() < segment.nothing_fresh_before) return false;
-  WallTime earliest = algo::kNever;
-  for (std::uint32_t looked = 0; looked < segment.extent(); ++looked) {
-    if (++segment.sweep_position >= segment.extent()) segment.sweep_position = 0;
-    Cell* cell = segment.at(segment.sweep_position);
-    if (cell->empty()) continue;
-    const WallTime fresh_at = FreshAt(*cell);
-    if (fresh_at <= now) {
-      Drop(segment, cell);
-      expired_.fetch_add(1, kRelaxed);
-      return true;
-    }
-    earliest = std::min(earliest, fresh_at);
-  }
-  segment.nothing_fresh_before = earliest.time_since_epoch().count();
-  return false;
-}
-
-bool MemoryStore::Table::FreeOneAnywhere(Segment& own, WallTime now) {
-  if (FreeOne(own, now)) return true;
-  std::size_t looked = 0;
-  for (std::size_t i = 0; i < segment_count_ && looked < kForeignCells; ++i) {
-    Segment& other = segments_[free_hand_.fetch_add(1, kRelaxed) % segment_count_];
-    // Only tried: this call, or one that waits for it, may hold that lock already.
-    if (!other.lock.try_lock()) continue;
-    const std::lock_guard lock(other.lock, std::adopt_lock);
-    looked += other.extent();
-    if (FreeOne(other, now)) return true;
-  }
-  return false;
-}
-
-void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cells) {
-  segment.operations = 0;
-  bool dropped = false;
-  for (; cells > 0 && segment.count() > 0; --cells) {
-    if (segment.sweep_position >= segment.extent()) segment.sweep_position = 0;
-    Cell* cell = segment.at(segment.sweep_position);
-    if (!cell->empty() && FreshAt(*cell) <= now) {
-      Drop(segment, cell);  // Its place may hold the next one now.
-      expired_.fetch_add(1, kRelaxed);
-      dropped = true;
-    } else {
-      ++segment.sweep_position;
-    }
-  }
-  if (dropped) GiveBackPages(segment);
-}
-
-void MemoryStore::Table::GiveBackPages(Segment& segment) {
-  bytes_.fetch_sub(std::size_t{segment.Shrink()} * kBytesPerPage, kRelaxed);
-}
-
-void MemoryStore::Table::Drop(Segment& segment, Cell* cell) {
-  Free(cell->extended());
-  segment.Remove(cell);
-  keys_.fetch_sub(1, kRelaxed);
-}
-
 // A fingerprint shown to anyone would help to find the secret behind all of them.
 std::uint64_t MemoryStore::Table::IdOf(const Cell& cell) const {
   const std::array<std::uint64_t, 2> fingerprint{cell.order(), cell.low()};
@@ -559,7 +447,7 @@ void MemoryStore::Table::Walk(WallTime now,
       const std::lock_guard lock(segment.lock);
       for (std::uint32_t i = 0; i < segment.extent(); ++i) {
         const Cell& cell = *segment.at(i);
-        if (!cell.empty() && FreshAt(cell) > now) found.push_back(Describe(cell, now));
+        if (!cell.empty() && cell.FreshAt() > now) found.push_back(Describe(cell, now));
       }
     }
     for (const KeyState& key : found) {

@@ -112,6 +112,10 @@ class MemoryStore::Table {
   [[nodiscard]] std::uint64_t IdOf(const Cell& cell) const;
   [[nodiscard]] bool FitsCeiling(std::size_t more_bytes) const;
 
+  /// A cell, and the byte that says how far up the cells of its place's home begin.
+  static constexpr std::size_t kBytesPerCell = sizeof(Cell) + 1;
+  static constexpr std::size_t kBytesPerPage = Segment::kPageCells * kBytesPerCell;
+
   const MemoryStoreOptions options_;
   const KeyHasher hasher_;
   const KeyHasher id_hasher_;
