@@ -2,9 +2,12 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "resp/encoder.h"
+#include "store/decide.h"
 #include "store/redis/check_script.h"
 
 namespace sluice::store {
@@ -116,17 +119,27 @@ void AppendLimit(const LimitNumbers& limit, std::string& out) {
   }
 }
 
+bool TakesSlot(const Call& call, const Use& use) {
+  return call.operation == Operation::kCheck && use.limit->algorithm() == Algorithm::kConcurrency;
+}
+
+bool NamesSlot(const Use& use) {
+  return use.slot != 0 && use.limit->algorithm() == Algorithm::kConcurrency;
+}
+
+bool HasParticulars(const Call& call, const Use& use) {
+  return use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) || TakesSlot(call, use) ||
+         call.operation == Operation::kAdjust;
+}
+
 // What is not as usual: nothing for an enforced check without a slot.
 void AppendParticulars(const Call& call, Use& use, std::string& out) {
-  const bool takes_slot =
-      call.operation == Operation::kCheck && use.limit->algorithm() == Algorithm::kConcurrency;
-  const bool usual = use.mode == Mode::kEnforce && !use.count_denied && use.slot == 0 &&
-                     !takes_slot && call.operation != Operation::kAdjust;
-  if (usual) return;
+  if (!HasParticulars(call, use)) return;
+  const bool takes_slot = TakesSlot(call, use);
   out.push_back(LetterOf(use.mode));
   out.push_back(use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
-  if (use.slot != 0) {
+  if (NamesSlot(use)) {
     out.push_back('o');  // The caller's own: it may be held already.
     AppendNumber(use.slot, out);
   } else if (takes_slot) {
@@ -137,6 +150,24 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
   AppendNumbers({adjusts ? use.receipt.amount : 0, adjusts ? use.receipt.from_grant : 0,
                  adjusts ? use.receipt.at.time_since_epoch().count() : 0},
                 out);
+}
+
+// Whether the script can be told of both by the same words: all but their keys.
+bool SayTheSame(const Call& a, const Call& b) {
+  if (a.operation != b.operation || a.uses.size() != b.uses.size()) return false;
+  for (std::size_t i = 0; i < a.uses.size(); ++i) {
+    const Use& x = a.uses[i];
+    const Use& y = b.uses[i];
+    if (HasParticulars(a, x) || HasParticulars(b, y) || x.cost != y.cost) return false;
+    if (x.limit != y.limit && *x.limit != *y.limit) return false;
+  }
+  return true;
+}
+
+std::size_t CountUses(std::span<Call* const> calls) {
+  std::size_t uses = 0;
+  for (const Call* call : calls) uses += call->uses.size();
+  return uses;
 }
 
 class Numbers {
@@ -210,6 +241,62 @@ void ReadCall(Call& call, Numbers& numbers) {
   }
 }
 
+// How many numbers a plain check is answered with: what a bucket has left; what was used in a
+// window, and where that begins or what was used in the one before.
+std::size_t NumbersOfPlainUse(const Use& use) {
+  const Algorithm algorithm = use.limit->algorithm();
+  const bool is_bucket =
+      algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
+  return is_bucket ? 1 : 2;
+}
+
+algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
+  const LimitNumbers& limit = use.limit->numbers();
+  algo::State state = algo::Fresh(limit, now);
+  algo::Advance(limit, now, state);
+  state.value = numbers.Next();
+  if (limit.algorithm == Algorithm::kFixedWindow) state.at = WallTime{Micros{numbers.Next()}};
+  if (limit.algorithm == Algorithm::kSlidingWindowCounter) state.previous = numbers.Next();
+  return state;
+}
+
+// The script says what it found; what follows from that is the same here as there.
+void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
+  const WallTime now{Micros{numbers.Next()}};
+  std::vector<Subject> subjects;
+  std::vector<Subject*> pointers;
+  for (Call* call : calls) {
+    subjects.clear();
+    pointers.clear();
+    for (const Use& use : call->uses) {
+      subjects.push_back({.state = ReadPlainState(use, now, numbers)});
+    }
+    for (Subject& subject : subjects) pointers.push_back(&subject);
+    const WallTime asked_for = std::exchange(call->now, now);
+    Decide(*call, pointers);
+    call->now = asked_for;
+    call->ok = true;
+  }
+}
+
+// Calls that differ in their keys only.
+void AppendRun(Call& call, std::size_t times, std::string& text, std::string& out) {
+  text.assign(1, LetterOf(call.operation));
+  AppendNumber(call.uses.size(), text);
+  text.push_back('*');
+  AppendNumber(times, text);
+  resp::AppendBulk(out, text);
+  for (Use& use : call.uses) {
+    text.clear();
+    AppendLimit(use.limit->numbers(), text);
+    resp::AppendBulk(out, text);
+    resp::AppendBulkInteger(out, use.cost);
+    text.clear();
+    AppendParticulars(call, use, text);
+    resp::AppendBulk(out, text);
+  }
+}
+
 }  // namespace
 
 void AppendRedisKey(const Key& key, std::string& out) {
@@ -219,10 +306,14 @@ void AppendRedisKey(const Key& key, std::string& out) {
 
 void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
                    std::string& out) {
-  std::size_t keys = 0;
-  for (const Call* call : calls) keys += call->uses.size();
-  // The command, the script, the number of keys, the keys, the time; a heading for each call.
-  resp::AppendArrayHeader(out, 4 + keys + calls.size() + keys * kArgumentsPerUse);
+  // The command, the script, the number of keys, the keys, the time; then each run of equal calls.
+  const std::size_t keys = CountUses(calls);
+  std::size_t arguments = 4 + keys;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (i > 0 && SayTheSame(*calls[i - 1], *calls[i])) continue;
+    arguments += 1 + calls[i]->uses.size() * kArgumentsPerUse;
+  }
+  resp::AppendArrayHeader(out, arguments);
   resp::AppendBulk(out, by == CallBy::kSha ? "EVALSHA" : "EVAL");
   resp::AppendBulk(out, by == CallBy::kSha ? kCheckScriptSha : kCheckScript);
   resp::AppendBulkInteger(out, static_cast<std::int64_t>(keys));
@@ -239,28 +330,30 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
   } else {
     resp::AppendBulk(out, "");
   }
-  for (Call* call : calls) {
-    text.assign(1, LetterOf(call->operation));
-    AppendNumber(call->uses.size(), text);
-    resp::AppendBulk(out, text);
-    for (Use& use : call->uses) {
-      text.clear();
-      AppendLimit(use.limit->numbers(), text);
-      resp::AppendBulk(out, text);
-      resp::AppendBulkInteger(out, use.cost);
-      text.clear();
-      AppendParticulars(*call, use, text);
-      resp::AppendBulk(out, text);
-    }
+  while (!calls.empty()) {
+    std::size_t times = 1;
+    while (times < calls.size() && SayTheSame(*calls[times - 1], *calls[times])) ++times;
+    AppendRun(*calls[0], times, text, out);
+    calls = calls.subspan(times);
   }
 }
 
 bool ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
-  std::size_t expected = calls.size();
-  for (const Call* call : calls) expected += call->uses.size() * kNumbersPerUse;
-  if (reply.type() != resp::Type::kArray || reply.size() != expected) return false;
+  if (reply.type() != resp::Type::kArray) return false;
+  std::size_t if_plain = 1;
+  std::size_t if_not = calls.size();
+  for (const Call* call : calls) {
+    for (const Use& use : call->uses) if_plain += NumbersOfPlainUse(use);
+    if_not += call->uses.size() * kNumbersPerUse;
+  }
   Numbers numbers(reply);
-  for (Call* call : calls) ReadCall(*call, numbers);
+  if (reply.size() == if_plain) {
+    ReadPlainAnswers(calls, numbers);
+  } else if (reply.size() == if_not) {
+    for (Call* call : calls) ReadCall(*call, numbers);
+  } else {
+    return false;
+  }
   return numbers.ok();
 }
 

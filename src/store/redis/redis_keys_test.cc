@@ -23,7 +23,7 @@ namespace {
 
 using algo::testing::RandomChoices;
 using algo::testing::TestSeeds;
-using ::testing::StartsWith;
+using ::testing::EndsWith;
 
 // ---- Names.
 
@@ -299,15 +299,19 @@ TEST_F(RedisValuesTest, TheScriptAnswersRedisCli) {
   const std::string file = (server_.folder() / "check.lua").string();
   std::ofstream(file) << kCheckScript;
   const std::string cli = "redis-cli -p " + std::to_string(server_.port()) + " --eval " + file;
-  const std::string ask = cli + " somekey , 1700000000000000 C1 t,10,1,100000,1 1 '' 2>&1";
-  // Allowed; outcome, left, grant, retry, reset, delay, amount, from_grant, at.
-  EXPECT_EQ(RunProgram(ask).second, "1\n0\n9\n0\n0\n100000\n0\n1\n0\n1700000000000000\n");
-  for (int i = 0; i < 9; ++i) RunProgram(ask);
-  EXPECT_EQ(RunProgram(ask).second, "0\n1\n0\n0\n100000\n1000000\n0\n0\n0\n-1\n");
-  EXPECT_EQ(Do("GET somekey"), "\"1t,0,1700000000000000,100000,1700000001000000,0\"");
+  const std::string check = cli + " somekey , 1700000000000000 'C1*1' t,10,1,100000,1 1 ";
+  // A plain check: the time, and what was left of 10 tokens of 100000 units each.
+  EXPECT_EQ(RunProgram(check + "'' 2>&1").second, "1700000000000000\n1000000\n");
+  EXPECT_EQ(RunProgram(check + "'' 2>&1").second, "1700000000000000\n900000\n");
+  for (int i = 0; i < 8; ++i) RunProgram(check + "''");
+  EXPECT_EQ(RunProgram(check + "'' 2>&1").second, "1700000000000000\n0\n");
+  // One with particulars: allowed; outcome, left, grant, retry, reset, delay, amount, from_grant,
+  // at.
+  EXPECT_EQ(RunProgram(check + "e-,0,0,0 2>&1").second,
+            "0\n1\n0\n0\n100000\n1000000\n0\n0\n0\n-1\n");
 
-  const auto by_redis_clock = RunProgram(cli + " other , '' C1 t,10,1,100000,1 1 '' 2>&1");
-  EXPECT_THAT(by_redis_clock.second, StartsWith("1\n0\n9\n0\n0\n100000\n0\n1\n0\n"));
+  const auto by_redis_clock = RunProgram(cli + " other , '' 'C1*1' t,10,1,100000,1 1 '' 2>&1");
+  EXPECT_THAT(by_redis_clock.second, EndsWith("\n1000000\n"));
 }
 
 }  // namespace

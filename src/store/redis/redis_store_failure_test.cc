@@ -196,6 +196,14 @@ struct Foreign {
   std::string make;  ///< The command, with KEY for the key.
 };
 
+// A command that writes `begin` and then `byte` so many times; Redis' inline commands know C's
+// escapes.
+std::string SetTo(std::string_view begin, std::string_view byte, int times) {
+  std::string command = "SET KEY \"" + std::string(begin);
+  for (int i = 0; i < times; ++i) command += byte;
+  return command + "\"";
+}
+
 void PrintTo(const Foreign& foreign, std::ostream* out) { *out << foreign.name; }
 
 class RedisStoreForeignValueTest : public RealRedisTest,
@@ -249,10 +257,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Foreign{"AWord", "SET KEY hello"}, Foreign{"ANumber", "SET KEY 17"},
                       Foreign{"NoBytes", "SET KEY \"\""},
                       Foreign{"BinaryBytes", "SET KEY \"\\x00\\xff\\r\\n\""},
-                      Foreign{"AFutureVersion", "SET KEY 2t,5,1000000,1,2000000,0"},
-                      Foreign{"AnUnknownKind", "SET KEY 1z,5,1000000,1,9000000000000000,0"},
-                      Foreign{"ATruncatedValue", "SET KEY 1t,5,1000000"},
-                      Foreign{"ACounterWithoutItsPast", "SET KEY 1w,5,1,1,9000000000000000,0"},
+                      Foreign{"AFutureVersion", SetTo("2t", "\\x00", 40)},
+                      Foreign{"AnUnknownKind", SetTo("1z", "\\x00", 40)},
+                      Foreign{"ATruncatedValue", SetTo("1t", "\\x00", 39)},
+                      Foreign{"ACounterWithoutItsPast", SetTo("1w", "\\x00", 40)},
+                      Foreign{"AValueThatIsNotANumber", SetTo("1t", "\\xff", 40)},
+                      Foreign{"AFraction", SetTo("1t", "\\x3f", 40)},
                       Foreign{"ASortedSet", "ZADD KEY 1 alice 2 bob"},
                       Foreign{"ASortedSetWithAMemberLog", "ZADD KEY 7 log 9 alice"},
                       Foreign{"ASortedSetWithAMemberSlots", "ZADD KEY 7 slots 9 alice"}),

@@ -8,6 +8,7 @@
 #include "algo/testing/choices.h"
 #include "store/redis/testing/redis_driver.h"
 #include "store/testing/conformance.h"
+#include "store/testing/model_store.h"
 #include "store/testing/random_run.h"
 
 namespace sluice::store::testing {
@@ -40,6 +41,26 @@ void ExpectAgreement(std::uint64_t seed) {
 TEST(RedisStoreTest, AgreesWithTheModelOnRandomCalls) {
   constexpr std::size_t kSequences = 300;
   for (const std::uint64_t seed : TestSeeds(kSequences)) ExpectAgreement(seed);
+}
+
+class ModelDriver final : public Driver {
+ public:
+  ModelStore& store() override { return store_; }
+
+ private:
+  ModelStore store_;
+};
+
+TEST(RedisStoreTest, AgreesWithTheModelOnListsOfPlainChecks) {
+  constexpr std::size_t kSequences = 200;
+  for (const std::uint64_t seed : TestSeeds(kSequences)) {
+    RandomChoices choices(seed);
+    ModelDriver model;
+    const auto difference = RunBatchesAgainstSingles(
+        TheDriver(), model, choices,
+        {.steps = 20, .scope = "plain" + std::to_string(seed), .kind = QuestionKind::kMostlyPlain});
+    ASSERT_FALSE(difference) << *difference << "\nseed " << seed;
+  }
 }
 
 // A debt that grows past 2^53 under another rate: the script ran for ever.

@@ -65,8 +65,9 @@ void Question::PointToOwn() {
   }
 }
 
-Questioner::Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock)
-    : choices_(choices), scope_(std::move(scope)), clock_(clock) {
+Questioner::Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock,
+                       QuestionKind kind)
+    : choices_(choices), scope_(std::move(scope)), clock_(clock), kind_(kind) {
   if (choices.OneIn(2)) {
     pace_ = Micros{AnyMagnitude(choices, Micros{std::chrono::hours(24)}.count())};
   }
@@ -233,6 +234,30 @@ void Questioner::MakeInvalid(Question& question) {
 }
 
 Question Questioner::Ask() {
+  constexpr std::uint64_t kNotPlain = 500;
+  return kind_ == QuestionKind::kMostlyPlain && !choices_.OneIn(kNotPlain) ? AskPlainly()
+                                                                           : AskAnything();
+}
+
+Question Questioner::AskPlainly() {
+  Question question(Call{.operation = Operation::kCheck, .uses = {}, .now = now_});
+  const std::size_t count = choices_.OneIn(3) ? choices_.Below(3) + 1 : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t subject = choices_.Below(subjects_.size());
+    const Limit& limit = subjects_[subject].limit;
+    if (limit.algorithm() == Algorithm::kSlidingWindowLog ||
+        limit.algorithm() == Algorithm::kConcurrency) {
+      continue;
+    }
+    Use use;
+    use.key = KeyOf(subject);
+    use.cost = std::max<std::int64_t>(AnyCost(limit), 1);
+    question.Add(use, subject, limit);
+  }
+  return question;
+}
+
+Question Questioner::AskAnything() {
   const Operation operation = AnyOperation();
   Question question(Call{.operation = operation, .uses = {}, .now = now_});
   const std::size_t count = choices_.OneIn(3) ? choices_.Below(6) + 1 : 1;

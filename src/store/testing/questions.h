@@ -38,10 +38,17 @@ enum class ClockKind : std::uint8_t {
   kBroken,  ///< Forward mostly; else behind by a little, set back, or anywhere.
 };
 
+/// What is asked in a run.
+enum class QuestionKind : std::uint8_t {
+  kAny,
+  kMostlyPlain,  ///< Nearly always enforced checks of buckets and windows.
+};
+
 /// Makes up questions about a few keys whose limits change, at times that a broken clock tells.
 class Questioner {
  public:
-  Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock);
+  Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock,
+             QuestionKind kind);
 
   /// To the next moment, at which some limits may have changed.
   void MoveOn();
@@ -74,12 +81,15 @@ class Questioner {
   std::int64_t AnyCost(const Limit& limit);
   std::uint64_t AnySlot();
   Use AnyUse(Operation operation, std::size_t subject);
+  Question AskAnything();
+  Question AskPlainly();
   void AddAdjustment(Question& question);
   void MakeInvalid(Question& question);
 
   algo::testing::Choices& choices_;
   const std::string scope_;
   const ClockKind clock_;
+  const QuestionKind kind_;
   std::optional<Micros> pace_;  ///< If set, all limits change at about this pace.
   std::vector<Subject> subjects_;
   std::deque<Taken> receipts_;

@@ -68,7 +68,7 @@ void ForgetWhatMayBeForgotten(const Questioner& questioner, Driver& driver, Mode
 std::optional<std::string> RunAgainstModel(Driver& driver, Choices& choices,
                                            const RunOptions& options) {
   ModelStore model;
-  Questioner questioner(choices, options.scope, ClockKind::kBroken);
+  Questioner questioner(choices, options.scope, ClockKind::kBroken, options.kind);
   Tale tale;
   for (int step = 0; step < options.steps && !choices.exhausted(); ++step) {
     questioner.MoveOn();
@@ -90,7 +90,7 @@ std::optional<std::string> RunAgainstModel(Driver& driver, Choices& choices,
 
 std::optional<std::string> RunBatchesAgainstSingles(Driver& batches, Driver& singles,
                                                     Choices& choices, const RunOptions& options) {
-  Questioner questioner(choices, options.scope, ClockKind::kForward);
+  Questioner questioner(choices, options.scope, ClockKind::kForward, options.kind);
   Tale tale;
   for (int step = 0; step < options.steps && !choices.exhausted(); ++step) {
     questioner.MoveOn();

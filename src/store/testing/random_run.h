@@ -5,6 +5,7 @@
 
 #include "algo/testing/choices.h"
 #include "store/testing/driver.h"
+#include "store/testing/questions.h"
 
 namespace sluice::store::testing {
 
@@ -12,6 +13,7 @@ struct RunOptions {
   int steps = 100;
   /// Part of the run's keys: a run starts with keys that the store has never seen.
   std::string scope;
+  QuestionKind kind = QuestionKind::kAny;
 };
 
 /// Lets the store and the model answer the same arbitrary operations (all kinds, over few keys

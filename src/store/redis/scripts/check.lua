@@ -10,14 +10,6 @@ local ALGORITHMS = {
   c = concurrency,
 }
 
-local now = tonumber(ARGV[1])
-local clock_is_redis = not now
-if clock_is_redis then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-now = max(0, min(now, MAX_TIME))
-
 -- ---- Limits, each written as text and read once.
 
 local limits = {}
@@ -46,19 +38,21 @@ end
 local strings = {}  -- By key: what the string says, or false if there is none.
 local changed = {}  -- The keys of `strings` that must be written.
 
-local function parse(key, value)
-  local kind, amount, at, extra, fresh, grant, previous =
-    string.match(value, '^1([tlfw]),(%-?%d+),(%d+),(%d+),(%d+),(%d+),?(%d*)$')
-  if not kind or (kind == 'w') ~= (previous ~= '') then error({foreign = key}) end
-  return {
-    kind = kind,
-    value = tonumber(amount),
-    at = tonumber(at),
-    extra = tonumber(extra),
-    fresh = tonumber(fresh),
-    grant = tonumber(grant),
-    previous = tonumber(previous),
-  }
+local function is_whole(number)
+  return fmod(number, 1) == 0
+end
+
+local function parse(key, text)
+  local kind = string.match(text, '^1([tlfw])')
+  local bytes = kind == 'w' and VALUE_BYTES + 8 or VALUE_BYTES
+  if not kind or #text ~= bytes then error({foreign = key}) end
+  local _, value, at, extra, fresh, grant, place = struct.unpack(VALUE, text)
+  local previous = kind == 'w' and struct.unpack('<d', text, place) or nil
+  if not (is_whole(value) and is_whole(at) and is_whole(extra) and is_whole(fresh) and is_whole(grant) and
+      is_whole(previous or 0)) then
+    error({foreign = key})
+  end
+  return {kind = kind, value = value, at = at, extra = extra, fresh = fresh, grant = grant, previous = previous}
 end
 
 -- Whatever a key holds: a table with `kind` and the fields of a state, or nil.
@@ -127,12 +121,6 @@ local function prepare(subject)
   subject.changed = true
 end
 
--- When a key with this state may go: in milliseconds, rounded up and never zero; nil: never.
-local function time_to_live(fresh, grant)
-  if grant > 0 or fresh >= MAX or not clock_is_redis then return nil end
-  return max(ceil_div(fresh - now, 1000), 1)
-end
-
 local function save_set(subject, fresh)
   local state = subject.state
   if fresh <= now and state.grant == 0 then
@@ -140,8 +128,8 @@ local function save_set(subject, fresh)
     return
   end
   sorted_set.save(subject.limit.algorithm.set, state, fresh)
-  local ttl = time_to_live(fresh, state.grant)
-  if ttl then redis.call('PEXPIRE', subject.key, text(ttl)) else redis.call('PERSIST', subject.key) end
+  local ttl = state.grant == 0 and time_to_live(fresh)
+  if ttl then redis.call('PEXPIRE', subject.key, ttl) else redis.call('PERSIST', subject.key) end
 end
 
 local function write_back(subject)
@@ -166,15 +154,10 @@ local function flush()
     if not state then
       redis.call('DEL', key)
     else
-      local value = '1' .. state.kind .. ',' .. text(state.value) .. ',' .. text(state.at) .. ',' ..
-        text(state.extra) .. ',' .. text(state.fresh) .. ',' .. text(state.grant)
-      if state.previous then value = value .. ',' .. text(state.previous) end
-      local ttl = time_to_live(state.fresh, state.grant)
-      if ttl then
-        redis.call('SET', key, value, 'PX', text(ttl))
-      else
-        redis.call('SET', key, value)
-      end
+      local value = struct.pack(VALUE, '1' .. state.kind, state.value, state.at, state.extra, state.fresh,
+        state.grant)
+      if state.previous then value = value .. struct.pack('<d', state.previous) end
+      set_until(key, value, state.grant == 0 and state.fresh or MAX)
     end
   end
 end
@@ -313,24 +296,21 @@ end
 
 -- ---- The calls in ARGV, and their answers.
 
-local next_key, next_argument = 1, 2
+local next_key = 1
 
-local function argument()
-  next_argument = next_argument + 1
-  return ARGV[next_argument - 1]
-end
-
-local function read_use()
-  local use = {key = KEYS[next_key], limit = limit_of(argument()), cost = tonumber(argument()), mode = 'e'}
+-- A use, as written from ARGV[at] on.
+local function read_use(at)
+  local use = {key = KEYS[next_key], limit = limit_of(ARGV[at]), cost = tonumber(ARGV[at + 1]), mode = 'e'}
   next_key = next_key + 1
-  local more = argument()
+  local more = ARGV[at + 2]
   if more == '' then return use end
-  local mode, counts, whose, slot, amount, grant, at =
+  local mode, counts, whose, slot, amount, grant, at_time =
     string.match(more, '^(%a)([d-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
   use.mode, use.count_denied = mode, counts == 'd'
   if whose == 'o' then use.slot = slot end
   if whose == 'n' then use.new_slot = slot end
-  use.receipt_amount, use.receipt_grant, use.receipt_at = tonumber(amount), tonumber(grant), tonumber(at)
+  use.receipt_amount, use.receipt_grant = tonumber(amount), tonumber(grant)
+  use.receipt_at = tonumber(at_time)
   return use
 end
 
@@ -381,21 +361,25 @@ local function answer_of(operation, use)
     use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN)
 end
 
+local next_argument = 2
 while next_argument <= #ARGV do
-  local operation, count = string.match(argument(), '^(%a)(%d+)$')
-  local uses = {}
-  for i = 1, tonumber(count) do uses[i] = read_use() end
-  local ok, answer = pcall(run, operation, uses)
-  if ok then
-    say(answer)
-    for _, use in ipairs(uses) do answer_of(operation, use) end
-  elseif type(answer) == 'table' and answer.foreign then
-    -- Somebody else's value: this call has no answer, but the others have.
-    say(-1)
-    for _ = 1, #uses do say(0, 0, 0, 0, 0, 0, 0, 0, 0) end
-  else
-    return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
+  local operation, count, times = string.match(ARGV[next_argument], '^(%a)(%d+)%*(%d+)$')
+  for _ = 1, tonumber(times) do
+    local uses = {}
+    for i = 1, tonumber(count) do uses[i] = read_use(next_argument + 3 * i - 2) end
+    local ok, answer = pcall(run, operation, uses)
+    if ok then
+      say(answer)
+      for _, use in ipairs(uses) do answer_of(operation, use) end
+    elseif type(answer) == 'table' and answer.foreign then
+      -- Somebody else's value: this call has no answer, but the others have.
+      say(-1)
+      for _ = 1, #uses do say(0, 0, 0, 0, 0, 0, 0, 0, 0) end
+    else
+      return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
+    end
   end
+  next_argument = next_argument + 1 + 3 * tonumber(count)
 end
 flush()
 return answers
