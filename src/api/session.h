@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sluice::api {
+
+/// Whoever carries a session's bytes.
+class SessionHost {
+ public:
+  /// There is output to write, or the session wants to end: told whenever that comes up outside of
+  /// Receive and Drain, as when a store answers later.
+  virtual void OutputReady() = 0;
+
+ protected:
+  ~SessionHost() = default;
+};
+
+/// One connection's conversation without its socket: bytes in, bytes out. Lives on its loop's
+/// thread. It may be destroyed at any time, also while it waits for a store.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Takes all of `bytes`, which are good until it returns. Whatever can be answered now is in
+  /// `output` then, in the order of the requests.
+  virtual void Receive(std::string_view bytes) = 0;
+
+  /// What is to be written; whoever writes it takes it away.
+  [[nodiscard]] std::string& output() { return output_; }
+
+  /// Nothing more is read; the connection is closed once `output` is written and nothing is pending.
+  [[nodiscard]] bool closing() const { return closing_; }
+
+  /// Requests that wait for a store.
+  [[nodiscard]] std::size_t pending() const { return pending_; }
+
+  /// Whether a request has begun and not ended: whoever is slow here is slow on purpose.
+  [[nodiscard]] virtual bool in_request() const = 0;
+
+  /// The server is about to end: answer what has been asked and close.
+  virtual void Drain() = 0;
+
+ protected:
+  std::string output_;
+  bool closing_ = false;
+  std::size_t pending_ = 0;
+};
+
+}  // namespace sluice::api
