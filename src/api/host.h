@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/limit.h>
+#include <sluice/time.h>
+
+#include "limiter/limiter.h"
+#include "rules/live_rules.h"
+
+namespace sluice::api {
+
+enum class Protocol : std::uint8_t { kHttp, kResp };
+
+/// Who is at the other end of a connection.
+struct Peer {
+  std::string address;    ///< As text, without a port; empty for Unix sockets.
+  bool is_local = false;  ///< Loopback or a Unix socket: may do what needs a token, if none is set.
+};
+
+/// One part of the server's health.
+struct Condition {
+  std::string name;
+  bool ok = true;
+  std::string detail;
+};
+
+struct Health {
+  bool live = true;
+  bool ready = true;  ///< False while the server drains, or has no rules to go by.
+  std::vector<Condition> conditions;
+};
+
+/// What a session asks of the server it is part of. One for each loop; on that loop's thread only.
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  // ---- On the way of every request.
+
+  [[nodiscard]] virtual limiter::Limiter& limiter() = 0;
+  /// When this turn of the loop began.
+  [[nodiscard]] virtual WallTime now() = 0;
+  /// "Sun, 06 Nov 1994 08:49:37 GMT", now.
+  [[nodiscard]] virtual std::string_view http_date() = 0;
+  /// A call was answered: to be counted.
+  virtual void CountAnswer(Protocol protocol, const limiter::Question& question) = 0;
+  virtual void CountProtocolError(Protocol protocol) = 0;
+
+  // ---- What only some may do.
+
+  /// Whether a token is set at all, and whether this is it (compared in constant time).
+  [[nodiscard]] virtual bool has_admin_token() const = 0;
+  [[nodiscard]] virtual bool IsAdminToken(std::string_view token) const = 0;
+
+  // ---- The server about itself.
+
+  [[nodiscard]] virtual std::string_view version() const = 0;
+  [[nodiscard]] virtual Health CheckHealth() = 0;
+  /// Appends the page of metrics, in Prometheus' text format.
+  virtual void AppendMetrics(std::string& out) = 0;
+  [[nodiscard]] virtual rules::LiveRules& rules() = 0;
+  /// Reads the rule file again, at once.
+  virtual rules::LoadReport ReloadRules() = 0;
+  [[nodiscard]] virtual limiter::Enforcement enforcement() const = 0;
+  virtual void SetEnforcement(limiter::Enforcement enforcement) = 0;
+  /// "error", "warn", "info", "debug". False: no such level.
+  virtual bool SetLogLevel(std::string_view level) = 0;
+  [[nodiscard]] virtual std::string_view log_level() const = 0;
+  /// Keys and counters of the store, as name and value: for INFO.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
+};
+
+/// Whether a peer may change or reveal state: with the token where one is set, else by being local.
+[[nodiscard]] inline bool MayAdminister(const Host& host, const Peer& peer, bool showed_token) {
+  return host.has_admin_token() ? showed_token : peer.is_local;
+}
+
+}  // namespace sluice::api
