@@ -13,11 +13,12 @@ const SystemClock& TheSystemClock() {
   return clock;
 }
 
-SteadyTime SteadyClock::Now() noexcept {
+SteadyTime SteadyClock::Now() noexcept { return SteadyTime(std::chrono::floor<Micros>(Precise())); }
+
+std::chrono::nanoseconds SteadyClock::Precise() noexcept {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return SteadyTime(std::chrono::floor<Micros>(std::chrono::seconds(now.tv_sec) +
-                                               std::chrono::nanoseconds(now.tv_nsec)));
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 }  // namespace sluice
