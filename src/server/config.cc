@@ -1,0 +1,146 @@
+#include "server/config.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <yaml-cpp/yaml.h>
+
+namespace sluice::server {
+namespace {
+
+class Reading {
+ public:
+  void Set(std::string_view name, std::string_view text, const std::string& where) {
+    const auto settings = Settings();
+    const auto setting = std::find_if(settings.begin(), settings.end(),
+                                      [&](const Setting& known) { return known.name == name; });
+    if (setting == settings.end()) {
+      Tell(where, "there is no setting '" + std::string(name) + "'");
+    } else if (const auto mistake = setting->set(config_, text)) {
+      Tell(where, std::string(name) + ": " + (setting->is_secret ? "not a value" : *mistake));
+    }
+  }
+
+  void ReadFile(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) return Tell(path, "can't be read");
+    try {
+      const YAML::Node root = YAML::Load(text.str());
+      if (root.IsMap()) {
+        ReadMapping(root, "", path);
+      } else if (!root.IsNull()) {
+        Tell(path, "settings are a mapping, as in `http: { listen: 127.0.0.1:8080 }`");
+      }
+    } catch (const YAML::Exception& error) {
+      Tell(At(path, error.mark), error.msg);
+    }
+  }
+
+  void Tell(const std::string& where, const std::string& what) {
+    mistakes_ += (mistakes_.empty() ? "" : "\n") + where + ": " + what;
+  }
+
+  Result<Config> Finish() {
+    if (config_.http_listen.empty() && config_.resp_listen.empty()) {
+      Tell("http.listen, resp.listen", "a server must listen somewhere");
+    }
+    if (!config_.admin_token.empty() && !config_.admin_token_file.empty()) {
+      Tell("admin", "either token or token_file, not both");
+    }
+    if (!mistakes_.empty()) return Error{ErrorCode::kInvalidOptions, mistakes_};
+    return config_;
+  }
+
+ private:
+  static std::string At(const std::string& path, const YAML::Mark& mark) {
+    if (mark.is_null()) return path;
+    return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+  }
+
+  // `prefix` is empty or ends with a dot.
+  void ReadMapping(const YAML::Node& mapping, const std::string& prefix, const std::string& path) {
+    for (const auto& entry : mapping) {
+      const std::string where = At(path, entry.first.Mark());
+      if (!entry.first.IsScalar()) {
+        Tell(where, "a setting has a name");
+        continue;
+      }
+      const std::string name = prefix + entry.first.Scalar();
+      const YAML::Node& value = entry.second;
+      if (value.IsScalar()) {
+        Set(name, value.Scalar(), where);
+      } else if (value.IsSequence()) {
+        Set(name, Joined(value, where), where);
+      } else if (value.IsMap() && name == "metrics.labels") {
+        Set(name, JoinedLabels(value, where), where);
+      } else if (value.IsMap()) {
+        ReadMapping(value, name + ".", path);
+      } else {
+        Tell(where, name + ": has no value");
+      }
+    }
+  }
+
+  std::string Joined(const YAML::Node& items, const std::string& where) {
+    std::string text;
+    for (const YAML::Node& item : items) {
+      if (!item.IsScalar()) Tell(where, "a list holds plain values");
+      if (item.IsScalar()) text += (text.empty() ? "" : ",") + item.Scalar();
+    }
+    return text.empty() ? "none" : text;
+  }
+
+  std::string JoinedLabels(const YAML::Node& labels, const std::string& where) {
+    std::string text;
+    for (const auto& label : labels) {
+      if (!label.first.IsScalar() || !label.second.IsScalar()) {
+        Tell(where, "a label is a name and a value");
+        continue;
+      }
+      text += (text.empty() ? "" : ",") + label.first.Scalar() + "=" + label.second.Scalar();
+    }
+    return text.empty() ? "none" : text;
+  }
+
+  Config config_;
+  std::string mistakes_;
+};
+
+}  // namespace
+
+Result<Config> ReadConfig(const ConfigSources& sources) {
+  Reading reading;
+  if (!sources.file.empty()) reading.ReadFile(sources.file);
+  if (sources.environment) {
+    for (const Setting& setting : Settings()) {
+      const std::string variable = setting.variable();
+      const char* const text = sources.environment(variable.c_str());
+      if (text != nullptr && *text != '\0') reading.Set(setting.name, text, variable);
+    }
+  }
+  for (const auto& [name, text] : sources.flags) reading.Set(name, text, "--" + name);
+  return reading.Finish();
+}
+
+std::string PrintConfig(const Config& config) {
+  std::string text;
+  std::string section;
+  for (const Setting& setting : Settings()) {
+    const std::string name(setting.name);
+    const auto dot = name.find('.');
+    const std::string its_section = dot == std::string::npos ? "" : name.substr(0, dot);
+    if (its_section != section && !its_section.empty()) text += its_section + ":\n";
+    section = its_section;
+    const bool hidden = setting.is_secret && setting.get(config) != setting.get(Config{});
+    YAML::Emitter value;
+    value << (hidden ? std::string("********") : setting.get(config));
+    text += (its_section.empty() ? "" : "  ") +
+            (dot == std::string::npos ? name : name.substr(dot + 1)) + ": " + value.c_str() + "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::server

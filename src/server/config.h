@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+namespace sluice::server {
+
+/// What `sluice serve` can be told. `settings.cc` names each field for files, flags and the
+/// environment; docs/server.md explains them.
+struct Config {
+  std::vector<std::string> http_listen{"127.0.0.1:8080"};
+  std::vector<std::string> resp_listen{"127.0.0.1:6380"};
+  std::size_t threads = 0;  ///< 0: one for each core.
+
+  std::string rules;  ///< A file. Empty: the example rules.
+  std::string enforcement = "on";
+
+  std::string store = "memory";  ///< Or where Redis is.
+  std::string redis_file;        ///< The same as YAML; wins over `store`.
+  Micros store_deadline = std::chrono::milliseconds(50);
+  std::size_t memory_max_keys = 10'000'000;
+  std::size_t memory_max_bytes = 0;
+
+  std::string admin_token;
+  std::string admin_token_file;
+  std::string receipt_secret_file;
+
+  std::string header_style = "x-ratelimit";
+  std::size_t retry_after_jitter_percent = 0;
+  bool limits_in_requests = true;
+
+  std::size_t max_connections = 10'000;
+  std::size_t max_connections_per_address = 0;
+  std::size_t max_header_bytes = std::size_t{16} << 10;
+  std::size_t max_body_bytes = std::size_t{1} << 20;
+  std::size_t max_pipelined = 1024;
+  std::size_t max_output_bytes = std::size_t{16} << 20;
+  Micros idle_timeout = std::chrono::minutes(5);
+  Micros request_timeout = std::chrono::seconds(10);
+  Micros drain_timeout = std::chrono::seconds(10);
+
+  std::string log_format = "text";
+  std::string log_level = "info";
+  std::map<std::string, std::string> metrics_labels;
+};
+
+/// One field of a Config, as it is called: `http.listen` in a file, `--http-listen` as a flag,
+/// `SLUICE_HTTP_LISTEN` in the environment.
+struct Setting {
+  std::string_view name;
+  std::string_view also;   ///< Another name for the flag, without its dashes; may be empty.
+  std::string_view value;  ///< What is to be written there: "ADDRESS", "N", …
+  std::string_view meaning;
+  bool is_secret;  ///< Never shown.
+  /// What is wrong with the text, if anything is.
+  std::optional<std::string> (*set)(Config& config, std::string_view text);
+  std::string (*get)(const Config& config);
+
+  [[nodiscard]] std::string flag() const;
+  [[nodiscard]] std::string variable() const;
+};
+
+[[nodiscard]] std::span<const Setting> Settings();
+
+/// Where settings come from; the later wins.
+struct ConfigSources {
+  std::string file;  ///< A path; empty: none.
+  std::function<const char*(const char*)> environment;
+  std::vector<std::pair<std::string, std::string>> flags;  ///< Names of settings, and texts.
+};
+
+/// All mistakes are told, one on a line, each with where it stands.
+[[nodiscard]] Result<Config> ReadConfig(const ConfigSources& sources);
+
+/// As a file that says the same; secrets are left out.
+[[nodiscard]] std::string PrintConfig(const Config& config);
+
+}  // namespace sluice::server
