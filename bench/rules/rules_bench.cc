@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <deque>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -48,11 +47,10 @@ rules::RuleFile Load(const std::string& text) {
   std::abort();
 }
 
-using Requests = std::deque<Request>;
+using Find = std::function<void(rules::Attributes)>;
 
 // Calls `find` with one request after the other for about so long; returns calls per second.
-double Rate(const Requests& requests, double seconds,
-            const std::function<void(const Request&)>& find) {
+double Rate(const Requests& requests, double seconds, const Find& find) {
   std::size_t calls = 0;
   std::size_t next = 0;
   const double began = Seconds();
@@ -83,14 +81,16 @@ class Run {
     const auto set = rules::RuleSet::Compile(Load(RuleFileText(count)));
     PlainLoop loop(set->file());
     std::mt19937_64 random(1);
-    Requests requests;
+    std::vector<Requests::Values> calls;
     for (std::size_t i = 0; i < kRequests; ++i) {
-      requests.emplace_back(random() % (count / 3), random());
+      const std::size_t team = random() % (count / 3);
+      calls.push_back(TeamCall(team, random()));
     }
+    const Requests requests(calls);
     rules::Match match;
-    for (const Request& request : requests) {
-      set->Find(request.attributes(), 1, match);
-      const std::size_t plain = loop.Find(request.attributes(), 1);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      set->Find(requests[i], 1, match);
+      const std::size_t plain = loop.Find(requests[i], 1);
       if (match.limits().size() != 3 || plain != 3) {
         std::fprintf(stderr, "expected 3 limits, found %zu and %zu\n", match.limits().size(),
                      plain);
@@ -99,8 +99,8 @@ class Run {
     }
     Measure(
         std::to_string(count) + " rules", requests,
-        [&](const Request& request) { set->Find(request.attributes(), 1, match); },
-        [&](const Request& request) { loop.Find(request.attributes(), 1); });
+        [&](rules::Attributes request) { set->Find(request, 1, match); },
+        [&](rules::Attributes request) { loop.Find(request, 1); });
   }
 
   void Lists() {
@@ -108,20 +108,21 @@ class Run {
     const auto bare = rules::RuleSet::Compile(Load(ListFileText(0)));
     std::mt19937_64 random(1);
     for (const bool listed : {false, true}) {
-      Requests requests;
+      std::vector<Requests::Values> calls;
       for (std::size_t i = 0; i < kRequests; ++i) {
         const std::size_t entry = random() % kListEntries + (listed ? 0 : kListEntries);
-        requests.emplace_back(ListedKey(entry), ListedIp(entry));
+        calls.push_back(PlainCall(ListedKey(entry), ListedIp(entry)));
       }
+      const Requests requests(calls);
       rules::Match match;
-      for (const Request& request : requests) {
-        set->Find(request.attributes(), 1, match);
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        set->Find(requests[i], 1, match);
         if ((match.listed() == rules::Listed::kDenied) != listed) std::abort();
       }
       Measure(
           listed ? "on a list of 100000" : "not on a list of 100000", requests,
-          [&](const Request& request) { set->Find(request.attributes(), 1, match); },
-          [&](const Request& request) { bare->Find(request.attributes(), 1, match); });
+          [&](rules::Attributes request) { set->Find(request, 1, match); },
+          [&](rules::Attributes request) { bare->Find(request, 1, match); });
     }
   }
 
@@ -168,9 +169,7 @@ class Run {
   }
 
  private:
-  void Measure(std::string what, const Requests& requests,
-               const std::function<void(const Request&)>& ours,
-               const std::function<void(const Request&)>& plain) {
+  void Measure(std::string what, const Requests& requests, const Find& ours, const Find& plain) {
     std::vector<double> our_rates;
     std::vector<double> plain_rates;
     for (int round = 0; round < rounds_; ++round) {

@@ -1,6 +1,6 @@
 #include "workload.h"
 
-#include <array>
+#include <string_view>
 
 namespace sluice::bench {
 namespace {
@@ -80,27 +80,35 @@ std::string RuleFileText(std::size_t rules) {
   return text;
 }
 
-Request::Request(std::size_t team, std::uint64_t chance) {
-  Add("api_key", "sk_team" + to_string(team) + (chance % 2 == 0 ? "_a" : "_b"));
-  Add("ip", Subnet(team) + "." + to_string(chance % 256));
-  Add("endpoint", "/v1/" + Resource(team) + "/items/" + to_string(chance % 100'000));
-  Add("method", chance % 3 == 0 ? "POST" : "GET");
-  Add("tier", "pro");
-  Add("user", "u" + to_string(team));
-  Add("model", "gpt-4-mini");
-  for (const auto& [name, value] : values_) attributes_.push_back({.name = name, .value = value});
+Requests::Values TeamCall(std::size_t team, std::uint64_t chance) {
+  return {{"api_key", "sk_team" + to_string(team) + (chance % 2 == 0 ? "_a" : "_b")},
+          {"ip", Subnet(team) + "." + to_string(chance % 256)},
+          {"endpoint", "/v1/" + Resource(team) + "/items/" + to_string(chance % 100'000)},
+          {"method", chance % 3 == 0 ? "POST" : "GET"},
+          {"tier", "pro"},
+          {"user", "u" + to_string(team)},
+          {"model", "gpt-4-mini"}};
 }
 
-Request::Request(std::string api_key, std::string ip) {
-  Add("api_key", std::move(api_key));
-  Add("ip", std::move(ip));
-  Add("endpoint", "/v1/anything/items/7");
-  Add("method", "GET");
-  for (const auto& [name, value] : values_) attributes_.push_back({.name = name, .value = value});
+Requests::Values PlainCall(std::string api_key, std::string ip) {
+  return {{"api_key", std::move(api_key)},
+          {"ip", std::move(ip)},
+          {"endpoint", "/v1/anything/items/7"},
+          {"method", "GET"}};
 }
 
-void Request::Add(const char* name, std::string value) {
-  values_.emplace_back(name, std::move(value));
+Requests::Requests(const std::vector<Values>& calls) : width_(calls.front().size()) {
+  for (const Values& call : calls) {
+    for (const auto& [name, value] : call) text_ += value;
+  }
+  std::size_t at = 0;
+  for (const Values& call : calls) {
+    for (const auto& [name, value] : call) {
+      attributes_.push_back(
+          {.name = name, .value = std::string_view(text_).substr(at, value.size())});
+      at += value.size();
+    }
+  }
 }
 
 std::string ListedKey(std::size_t entry) {

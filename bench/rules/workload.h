@@ -14,25 +14,31 @@ namespace sluice::bench {
 /// kinds. Text, so that loading can be measured too.
 std::string RuleFileText(std::size_t rules);
 
-/// A call as a gateway makes it: API key, address, endpoint, method, tier, user and model.
-class Request {
+/// Calls as a gateway makes them. A call's attributes come in a buffer that was just read, so
+/// reading them must not cost cache misses here either: their text lies in a row.
+class Requests {
  public:
-  /// Of a team; meets its three rules and no others.
-  Request(std::size_t team, std::uint64_t chance);
-  /// With another key and address.
-  Request(std::string api_key, std::string ip);
+  using Values = std::vector<std::pair<const char*, std::string>>;
 
-  [[nodiscard]] const std::vector<rules::Attribute>& attributes() const { return attributes_; }
+  /// All of one number of attributes.
+  explicit Requests(const std::vector<Values>& calls);
 
-  Request(const Request&) = delete;
-  Request& operator=(const Request&) = delete;
+  [[nodiscard]] std::size_t size() const { return attributes_.size() / width_; }
+  [[nodiscard]] rules::Attributes operator[](std::size_t i) const {
+    return {attributes_.data() + i * width_, width_};
+  }
 
  private:
-  void Add(const char* name, std::string value);
-
-  std::vector<std::pair<std::string, std::string>> values_;
+  std::size_t width_;
+  std::string text_;
   std::vector<rules::Attribute> attributes_;
 };
+
+/// API key, address, endpoint, method, tier, user and model of a call by a team; meets the team's
+/// three rules and no others.
+Requests::Values TeamCall(std::size_t team, std::uint64_t chance);
+/// A call with a key and an address.
+Requests::Values PlainCall(std::string api_key, std::string ip);
 
 /// A rule file with lists of so many entries: keys, globs of keys and networks.
 std::string ListFileText(std::size_t entries);

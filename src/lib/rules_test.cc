@@ -13,6 +13,7 @@
 #include <sluice/limiter.h>
 #include <sluice/rules.h>
 
+#include "base/clock.h"
 #include "base/fake_clock.h"
 
 namespace sluice {
@@ -63,7 +64,7 @@ TEST_F(RulesTest, RequestsAndTokensAreOneDecision) {
 
 TEST_F(RulesTest, WhatWasReallyUsedIsSettledAfterwards) {
   const Rules rules = *Rules::FromText(kLlm);
-  Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}});
+  ASSERT_TRUE(Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}})->allowed);
   const std::vector<RuleStatus> taken = statuses_;
   EXPECT_EQ(limiter_.Settle(taken[1], 150)->remaining, 850);
   EXPECT_EQ(limiter_.Refund(taken[0])->remaining, 3);
@@ -107,10 +108,10 @@ TEST_F(RulesTest, MistakesAreAllTold) {
 
 TEST_F(RulesTest, ReplacedRulesLetKeysKeepWhatTheyHaveLeft) {
   Rules rules = *Rules::FromText("rules: [{ id: api, limit: 10/h }]");
-  Check(rules, {{"api_key", "a"}}, 4);
+  ASSERT_TRUE(Check(rules, {{"api_key", "a"}}, 4)->allowed);
   EXPECT_EQ(rules.Info().version, 1U);
   ASSERT_EQ(*rules.Replace("rules: [{ id: api, limit: 20/h }]"), 2U);
-  Check(rules, {{"api_key", "a"}}, 0);
+  ASSERT_TRUE(Check(rules, {{"api_key", "a"}}, 0)->allowed);
   EXPECT_EQ(statuses_[0].verdict.remaining, 6);
   EXPECT_FALSE(rules.Replace("rules: 3").ok());
   EXPECT_TRUE(rules.Info().failing);
@@ -127,8 +128,8 @@ TEST_F(RulesTest, AFileIsWatched) {
   std::ofstream(path) << "rules: [{ id: api, limit: 10/h }]\n";
   const Rules rules = *Rules::FromFile(path);
   std::ofstream(path) << "rules: [{ id: api, limit: 10/h }, { id: more, limit: 20/h }]\n";
-  const auto give_up = std::chrono::steady_clock::now() + seconds(20);
-  while (rules.Info().rules != 2 && std::chrono::steady_clock::now() < give_up) {
+  const auto give_up = SteadyClock::Now() + seconds(20);
+  while (rules.Info().rules != 2 && SteadyClock::Now() < give_up) {
     std::this_thread::yield();
   }
   EXPECT_EQ(rules.Info().rules, 2U);

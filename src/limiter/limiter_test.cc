@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/memory/memory_store.h"
+#include "store/testing/model_store.h"
 
 namespace sluice::limiter {
 namespace {
@@ -23,7 +22,7 @@ using store::Operation;
 
 constexpr WallTime kStart{seconds(1'900'000'000)};
 
-// A memory store that may be told to answer later, or not to know.
+// A store that may be told to answer later, or not to know.
 class FickleStore final : public store::Store {
  public:
   Answered Submit(store::Call& call) override {
@@ -32,7 +31,7 @@ class FickleStore final : public store::Store {
       call.error = *failure;
       return Answered::kNow;
     }
-    if (!answers_later) return memory_->Submit(call);
+    if (!answers_later) return model_.Submit(call);
     call.pending = true;
     waiting_.push_back(&call);
     return Answered::kLater;
@@ -44,7 +43,7 @@ class FickleStore final : public store::Store {
     while (!waiting_.empty()) {
       store::Call& call = *waiting_.front();
       waiting_.pop_front();
-      memory_->Submit(call);
+      model_.Submit(call);
       call.on_done(call, call.context);
     }
   }
@@ -53,7 +52,7 @@ class FickleStore final : public store::Store {
   std::optional<ErrorCode> failure;
 
  private:
-  std::unique_ptr<store::MemoryStore> memory_ = *store::MemoryStore::Create({.max_keys = 1000});
+  store::testing::ModelStore model_;
   std::deque<store::Call*> waiting_;
 };
 
@@ -78,11 +77,11 @@ class LimiterTest : public ::testing::Test {
 
   WallTime now_ = kStart;
   FickleStore store_;
-  std::unique_ptr<store::MemoryStore> fallback_ = *store::MemoryStore::Create({.max_keys = 1000});
+  store::testing::ModelStore fallback_;
   rules::LiveRules live_;
   rules::RulesReader reader_{live_};
   Settings settings_;
-  Limiter limiter_{store_, fallback_.get(), reader_, settings_};
+  Limiter limiter_{store_, &fallback_, reader_, settings_};
   Question question_;
 };
 

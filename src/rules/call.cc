@@ -5,6 +5,11 @@
 #include "rules/text_hash.h"
 
 namespace sluice::rules {
+namespace {
+
+constexpr std::size_t kShort = 8;
+
+}  // namespace
 
 Slots::Slots() : places_(32) {
   // In the order of the fixed slots.
@@ -13,8 +18,13 @@ Slots::Slots() : places_(32) {
 
 Slot Slots::Find(std::string_view name) const {
   const std::size_t mask = places_.size() - 1;
+  const bool is_short = name.size() <= kShort;
+  const std::uint64_t packed = is_short ? PackShort(name) : 0;
   for (std::size_t i = HashText(name) & mask;; i = (i + 1) & mask) {
-    if (places_[i].slot == kNoSlot || places_[i].name == name) return places_[i].slot;
+    const Place& place = places_[i];
+    if (place.slot == kNoSlot) return kNoSlot;
+    if (place.packed != packed || place.name.size() != name.size()) continue;
+    if (is_short || place.name == name) return place.slot;
   }
 }
 
@@ -35,7 +45,9 @@ Slot Slots::Intern(std::string_view name) {
     }
   }
   const auto slot = static_cast<Slot>(count_++);
-  Put({.name = std::string(name), .slot = slot});
+  Put({.name = std::string(name),
+       .packed = name.size() <= kShort ? PackShort(name) : 0,
+       .slot = slot});
   return slot;
 }
 

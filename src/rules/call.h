@@ -35,6 +35,7 @@ class Slots {
  private:
   struct Place {
     std::string name;
+    std::uint64_t packed = 0;  ///< The name, if it is short: most are, and a call has several.
     Slot slot = kNoSlot;
   };
   void Put(Place place);

@@ -31,7 +31,8 @@ bool EqualsLowered(std::string_view text, std::string_view lowered) {
                     [](char c, char small) { return Lower(c) == small; });
 }
 
-PatternSet::PatternSet(const std::vector<Pattern>& patterns, bool ignore_case, RegexPool& regexes)
+CompiledPatterns::CompiledPatterns(const std::vector<Pattern>& patterns, bool ignore_case,
+                                   RegexPool& regexes)
     : ignore_case_(ignore_case) {
   std::vector<const Pattern*> texts;
   std::vector<Network> networks;
@@ -51,7 +52,7 @@ PatternSet::PatternSet(const std::vector<Pattern>& patterns, bool ignore_case, R
   networks_ = NetworkTable(networks);
 }
 
-void PatternSet::Add(const Pattern& pattern, RegexPool& regexes) {
+void CompiledPatterns::Add(const Pattern& pattern, RegexPool& regexes) {
   switch (pattern.kind) {
     case PatternKind::kExact:
       exact_.push_back(ignore_case_ ? Lowered(pattern.text) : pattern.text);
@@ -77,13 +78,13 @@ void PatternSet::Add(const Pattern& pattern, RegexPool& regexes) {
   }
 }
 
-int PatternSet::effort() const {
+int CompiledPatterns::effort() const {
   return static_cast<int>(4 * exact_.size() + 4 * globs_.size() + 8 * literals_.size() +
                           (many_ ? 10U : 0U) + (networks_.empty() ? 0U : 10U) +
                           100 * regexes_.size());
 }
 
-bool PatternSet::MatchesText(std::string_view value) const {
+bool CompiledPatterns::MatchesText(std::string_view value) const {
   for (const std::string& text : exact_) {
     if (ignore_case_ ? EqualsLowered(value, text) : value == text) return true;
   }
@@ -93,7 +94,8 @@ bool PatternSet::MatchesText(std::string_view value) const {
   return many_ && many_->Find(value) != PatternTable::kNone;
 }
 
-bool PatternSet::MatchesOther(std::string_view value, const std::optional<Address>& address) const {
+bool CompiledPatterns::MatchesOther(std::string_view value,
+                                    const std::optional<Address>& address) const {
   for (const Literal& literal : literals_) {
     if (literal.In(value)) return true;
   }
@@ -119,7 +121,7 @@ CompiledCondition::CompiledCondition(const Condition& condition, Slots& slots, R
   }
   or_template_ = slot_ == kEndpointSlot;
   if (patterns.size() == 1 && !condition.ignore_case && HoldInPlace(patterns.front())) return;
-  set_ = std::make_unique<const PatternSet>(patterns, condition.ignore_case, regexes);
+  set_ = std::make_unique<const CompiledPatterns>(patterns, condition.ignore_case, regexes);
   effort_ = set_->effort() + 2;
   if (set_->matches_all()) kind_ = Kind::kPresent;
 }

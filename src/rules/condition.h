@@ -28,9 +28,9 @@ using RegexPool = std::map<std::string, std::shared_ptr<const Regex>, std::less<
 [[nodiscard]] bool EqualsLowered(std::string_view text, std::string_view lowered);
 
 /// Several patterns, or such as need more than a comparison.
-class PatternSet {
+class CompiledPatterns {
  public:
-  PatternSet(const std::vector<Pattern>& patterns, bool ignore_case, RegexPool& regexes);
+  CompiledPatterns(const std::vector<Pattern>& patterns, bool ignore_case, RegexPool& regexes);
 
   /// Exact texts and globs.
   [[nodiscard]] bool MatchesText(std::string_view value) const;
@@ -81,7 +81,7 @@ class CompiledCondition {
   int effort_ = 0;
   Literal literal_;
   Network network_;
-  std::unique_ptr<const PatternSet> set_;
+  std::unique_ptr<const CompiledPatterns> set_;
 };
 
 }  // namespace sluice::rules

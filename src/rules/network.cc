@@ -98,7 +98,7 @@ std::optional<GroupRun> ParseGroups(std::string_view& text) {
 }
 
 std::optional<Address> ParseV6(std::string_view text) {
-  if (text.size() < 2) return std::nullopt;
+  if (text.find(':') == std::string_view::npos) return std::nullopt;
   const auto head = ParseGroups(text);
   if (!head) return std::nullopt;
   Groups groups = head->groups;
@@ -191,10 +191,8 @@ char* PutV6(const Address& address, char* to) {
 
 std::optional<Address> ParseAddress(std::string_view text) {
   if (text.size() > 45) return std::nullopt;  // Longer than any; spares reading on.
-  if (text.find(':') != std::string_view::npos) return ParseV6(text);
-  const auto v4 = ParseV4(text);
-  if (!v4) return std::nullopt;
-  return Address{.high = 0, .low = kV4Marker | *v4};
+  if (const auto v4 = ParseV4(text)) return Address{.high = 0, .low = kV4Marker | *v4};
+  return ParseV6(text);
 }
 
 std::string_view FormatAddress(const Address& address, std::array<char, kMaxAddressText>& out) {

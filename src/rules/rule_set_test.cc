@@ -150,6 +150,18 @@ rules:
   EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/carts/456"}}), IsEmpty());
 }
 
+TEST(RuleSet, RegularExpressionsSeeThePathAndNotItsTemplate) {
+  const auto rules = Rules(R"(
+endpoints: ["/v1/orders/{id}"]
+rules:
+  - { id: r, match: { endpoint_regex: "\\{id\\}" }, per: [], limit: 1/s }
+  - { id: s, match: { endpoint_regex: "^/v1/orders/\\{[a-z]+" }, per: [], limit: 1/s }
+)");
+  EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/orders/123"}}), IsEmpty());
+  EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/orders/{id}"}}),
+              ElementsAre("{r}:r:requests: costs 1", "{s}:s:requests: costs 1"));
+}
+
 TEST(RuleSet, AKeyThatIsNotKnownCountsAsAbsentButIsStillDenied) {
   const auto rules = Rules(R"(
 known_keys: ["sk_*"]

@@ -14,6 +14,23 @@ inline std::uint64_t MixHash(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+/// Text of at most eight bytes as a number; texts of one length are equal if their numbers are.
+inline std::uint64_t PackShort(std::string_view text) {
+  const char* at = text.data();
+  const std::size_t size = text.size();
+  if (size >= 4) {
+    // Two reads that may overlap in the middle.
+    std::uint32_t front;
+    std::uint32_t back;
+    std::memcpy(&front, at, 4);
+    std::memcpy(&back, at + size - 4, 4);
+    return std::uint64_t{front} << 32 | back;
+  }
+  if (size == 0) return 0;
+  const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
+  return byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
+}
+
 /// A fast hash for tables that are filled once from a rule file: callers can't put anything into
 /// them, so it needs no secret.
 inline std::uint64_t HashText(std::string_view text, std::uint64_t seed = 0) {
@@ -27,21 +44,7 @@ inline std::uint64_t HashText(std::string_view text, std::uint64_t seed = 0) {
     std::memcpy(&word, at, 8);
     hash = MixHash(hash ^ word, kSecond);
   }
-  std::uint64_t tail = 0;
-  if (left >= 4) {
-    // Two reads that overlap in the middle.
-    std::uint32_t front;
-    std::uint32_t back;
-    std::memcpy(&front, at, 4);
-    std::memcpy(&back, at + left - 4, 4);
-    tail = std::uint64_t{front} << 32 | back;
-  } else if (left > 0) {
-    const auto byte = [&](std::size_t i) {
-      return std::uint64_t{static_cast<unsigned char>(at[i])};
-    };
-    tail = byte(0) << 16 | byte(left / 2) << 8 | byte(left - 1);
-  }
-  return MixHash(hash ^ tail ^ kFirst, kSecond);
+  return MixHash(hash ^ PackShort({at, left}) ^ kFirst, kSecond);
 }
 
 }  // namespace sluice::rules

@@ -186,11 +186,11 @@ class Simulate(unittest.TestCase):
 trace -: 11 calls, 2027-01-15T08:00:00Z to 2027-01-15T08:00:10Z
 
 rules before.yaml
-  allowed                8  72.73 %
-    on the allow list    1   9.09 %
-    no rule met          1   9.09 %
-  denied                 3  27.27 %
-    on the deny list     1   9.09 %
+  allowed              8  72.73 %
+    on the allow list  1   9.09 %
+    no rule met        1   9.09 %
+  denied               3  27.27 %
+    on the deny list   1   9.09 %
 
   rule            limit     met  allowed  denied    share
   per_user        requests    8        6       2  25.00 %

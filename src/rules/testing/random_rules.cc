@@ -35,8 +35,14 @@ std::string RandomRules::Ip() {
 std::string RandomRules::Endpoint() {
   static const std::vector<std::string> kSegments = {"v1", "v2",    "orders", "carts", "7",
                                                      "8",  "items", "",       "\xFF",  "a\nb"};
+  static const std::vector<std::string> kLikely = {
+      "/v1/orders/7", "/v1/orders/8/", "/v1/orders", "/v1//orders/x", "/v2/carts", "/v1/items/7/8"};
   std::string path;
-  for (std::size_t n = Below(5); n > 0; --n) path += "/" + OneOf(kSegments);
+  if (OneIn(2)) {
+    path = OneOf(kLikely);
+  } else {
+    for (std::size_t n = Below(5); n > 0; --n) path += "/" + OneOf(kSegments);
+  }
   if (OneIn(6)) path += "?page=1";
   if (OneIn(12)) path += "#top";
   return path;
@@ -94,6 +100,8 @@ std::string RandomRules::Regex() {
                                                     "",
                                                     "^/v2/.+",
                                                     "orders/\\d+$",
+                                                    "\\{id\\}",
+                                                    "^/v1/orders/\\{",
                                                     "(orders|carts)/7",
                                                     "^/v1/orders/x*"};
   return OneOf(kRegexes);
