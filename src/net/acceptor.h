@@ -64,8 +64,8 @@ class Acceptor final : private Watcher {
   Acceptor(Loop& loop, Bound bound, OnAccept on_accept);
   void OnReady(std::uint32_t events) override;
   bool AcceptOne();
-  void OnError(int error);
-  void TurnAwayOne();
+  bool OnError(int error);
+  bool TurnAwayOne();
   void Pause();
   void Resume();
 
