@@ -81,7 +81,8 @@ Fd BindTcp(const ListenAddress& address, bool ipv6) {
   Fd socket = OpenSocket(ipv6 ? AF_INET6 : AF_INET);
   if (!socket) return socket;
   SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  // Accepted sockets inherit these. A client that is gone without a word is noticed after two minutes.
+  // Accepted sockets inherit these. A client that is gone without a word is noticed after two
+  // minutes.
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   SetOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, 60);
@@ -237,10 +238,11 @@ bool Acceptor::TurnAwayOne() {
   reserve_.Close();
   Fd unlucky(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   const int error = unlucky ? 0 : errno;
+  // Nobody is waiting: accept wants a descriptor even then.
+  if (error != EAGAIN) counters_.fd_limit.Add();
   unlucky.Close();
   reserve_ = OpenReserve();
-  if (error == EAGAIN) return false;  // Nobody is waiting: accept wants a descriptor even then.
-  counters_.fd_limit.Add();
+  if (error == EAGAIN) return false;
   if (error == 0 && reserve_) return true;
   // Another thread was quicker, or it is not this process that has too many.
   Pause();
