@@ -28,4 +28,7 @@ class SteadyClock {
   [[nodiscard]] static SteadyTime Now() noexcept;
 };
 
+/// Since the machine started, not counting when it slept: the clock that systemd compares by.
+[[nodiscard]] Micros MonotonicMicros() noexcept;
+
 }  // namespace sluice
