@@ -90,7 +90,8 @@ std::size_t Log::TryWrite(std::string_view bytes) const {
     sent = send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   } else {
     pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
-    if (poll(&writable, 1, 0) == 1 && (writable.revents & POLLOUT) != 0) {
+    // Not where nobody reads any more, either: that would be a signal.
+    if (poll(&writable, 1, 0) == 1 && writable.revents == POLLOUT) {
       sent = write(fd_, bytes.data(), bytes.size());
     }
   }

@@ -73,7 +73,7 @@ void AppendHash(std::string_view key, const KeyHasher& hasher, std::string& out)
   const KeyHash hash = hasher({.scope = "log", .tag = key});
   std::array<char, 17> digits;
   const std::uint64_t bits = hash.high ^ (hash.low << 3);  // 64 of the 122.
-  const auto* const end = std::to_chars(digits.data(), digits.data() + digits.size(), bits, 16).ptr;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), bits, 16).ptr;
   out += "hash:";
   out.append(16 - static_cast<std::size_t>(end - digits.data()), '0');
   out.append(digits.data(), end);
@@ -103,13 +103,10 @@ class Line {
 
   void Field(const LogField& field) {
     const std::size_t before = out_.size();
-    const bool cut_before = cut_;
     Name(field.name());
     std::visit([this](const auto& value) { Value(value); }, field.value());
     if (out_.size() - begin_ > kMaxLineBytes - kReserved) {
       out_.resize(before);
-      cut_ = true;
-    } else if (cut_ != cut_before) {
       cut_ = true;
     }
   }
