@@ -40,6 +40,8 @@ class HttpReader {
   };
 
   explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits), head_(limits) {}
+  HttpReader(const HttpReader&) = delete;
+  HttpReader& operator=(const HttpReader&) = delete;
 
   /// Takes from the front of `bytes` what belongs to one request. Call again with what is left.
   Status Read(std::string_view& bytes);
@@ -51,16 +53,19 @@ class HttpReader {
 
   /// Whether a request has begun and not ended.
   [[nodiscard]] bool in_request() const {
-    return kept_size_ > 0 || stage_ == Stage::kFixed || stage_ == Stage::kChunked;
+    return stage_ == Stage::kHead || stage_ == Stage::kFixed || stage_ == Stage::kChunked;
   }
 
  private:
   enum class Stage : std::uint8_t { kStart, kHead, kFixed, kChunked, kDone, kFailed };
 
   void Begin();
+  Status SkipEmptyLines(std::string_view& bytes);
   Status ReadHead(std::string_view& bytes);
-  Status ReadBody(std::string_view& bytes);
+  Status BeginBody(std::string_view& bytes);
   Status ReadFixedBody(std::string_view& bytes);
+  Status ReadChunks(std::string_view& bytes);
+  Status Complete(std::string_view body);
   Status Fail(const HttpError& error);
   void Keep(std::string_view bytes);
   void KeepHead();
@@ -70,10 +75,14 @@ class HttpReader {
   HttpChunks chunks_;
   HttpError error_;
   Stage stage_ = Stage::kStart;
+  int empty_lines_ = 0;  ///< Before the request.
+  bool half_empty_line_ = false;
   std::size_t body_left_ = 0;
   std::string body_;  ///< Of a request whose body came in pieces or in chunks.
 
-  // What has arrived of a head that was not whole.
+  const char* head_at_ =
+      nullptr;  ///< Where a head lies that is whole: kept, or in the caller's bytes.
+  // What has arrived of a head that was not whole, or whose body was not.
   std::unique_ptr<char[]> kept_;
   std::size_t kept_size_ = 0;
   std::size_t kept_capacity_ = 0;
