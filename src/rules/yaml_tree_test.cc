@@ -1,0 +1,3 @@
+#include "rules/yaml_tree.h"
+
+#include <gtest/gtest.h>
