@@ -75,7 +75,7 @@ class FileWatcherTest : public ::testing::TestWithParam<Way> {
 
 INSTANTIATE_TEST_SUITE_P(Ways, FileWatcherTest,
                          ::testing::Values(Way{"Listening", true}, Way{"Polling", false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& way) { return way.param.name; });
 
 TEST_P(FileWatcherTest, TheFirstLookTellsWhatTheFileIs) {
   WriteInPlace(folder_ / "rules.yaml", "one");
@@ -265,7 +265,7 @@ TEST_P(FileWatcherTest, WhatIsNoFileIsAnErrorAndNobodyWaitsForAPipe) {
 // Only who listens knows that somebody is still writing.
 using ListeningFileWatcherTest = FileWatcherTest;
 INSTANTIATE_TEST_SUITE_P(Ways, ListeningFileWatcherTest, ::testing::Values(Way{"Listening", true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& way) { return way.param.name; });
 
 TEST_P(ListeningFileWatcherTest, AHalfWrittenFileIsNotSeenUntilItsWriterIsDone) {
   WriteInPlace(folder_ / "rules.yaml", "old");

@@ -4,20 +4,21 @@
 #include <cassert>
 #include <string>
 
+#include "rules/field_names.h"
 #include "rules/suggestion.h"
 
 namespace sluice::rules {
 namespace {
 
 // What people call things elsewhere, and what is probably meant.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherWords = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherWords = {{
     {"rate", "limit"},
     {"requests", "limit"},
     {"quota", "limit"},
     {"max", "limit"},
     {"max_requests", "limit"},
     {"rps", "limit"},
-    {"burst", "capacity"},
+    {"burst", "burst_allowance"},
     {"bucket_size", "capacity"},
     {"size", "capacity"},
     {"period", "window"},
@@ -29,7 +30,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherWo
     {"by", "per"},
     {"dry_run", "shadow"},
     {"disabled", "enabled"},
+    {"kind", "type"},
+    {"pattern", "key"},
+    {"minimum", "min"},
+    {"maximum", "max"},
 }};
+
+constexpr std::size_t kMaxListed = 12;
 
 bool IsCondition(std::string_view name) {
   for (const std::string_view known : {"api_key", "endpoint", "method", "methods", "ip", "path"}) {
@@ -116,6 +123,10 @@ void Mapping::ReportUnknown(const Field& field) {
     message += "; conditions stand under `match`";
   } else if (!suggestion.empty()) {
     message += suggestion;
+  } else if (Has(RuleFields(), field.name)) {
+    message += "; it belongs to a rule, not to " + std::string(names_.what());
+  } else if (names_.all().size() > kMaxListed) {
+    message += "; docs/rules.md has the fields of " + std::string(names_.what());
   } else {
     message += "; " + std::string(names_.what()) + " has ";
     for (std::size_t i = 0; i < names_.all().size(); ++i) {

@@ -138,17 +138,14 @@ std::int64_t PowerOfTen(int exponent) {
   return power;
 }
 
-// amount · unit, if that is a whole number of microseconds that a window can have.
+// amount · unit, if that is a whole number of microseconds. What no window can have is clamped.
 std::optional<Micros> Times(const Decimal& amount, Micros unit) {
   const Wide product = Wide{amount.digits} * unit.count();
   const Wide divisor = PowerOfTen(amount.scale);
   if (product % divisor != 0) return std::nullopt;
   const Wide micros = product / divisor;
-  if (micros > std::numeric_limits<std::int64_t>::max() / 2 ||
-      micros < -(std::numeric_limits<std::int64_t>::max() / 2)) {
-    return std::nullopt;
-  }
-  return Micros{static_cast<std::int64_t>(micros)};
+  const Wide most = kMaxWindow.count() * 2;
+  return Micros{static_cast<std::int64_t>(std::clamp(micros, -most, most))};
 }
 
 std::string_view TakeWord(std::string_view& text) {
@@ -192,8 +189,8 @@ std::optional<Micros> ParseDuration(std::string_view text, Micros plain) {
     const auto unit = UnitOf(TakeWord(text));
     if (!unit) return std::nullopt;
     const auto part = Times(*amount, *unit);
-    if (!part || *part > kMaxWindow * 2 || sum > kMaxWindow * 2) return std::nullopt;
-    sum += *part;
+    if (!part) return std::nullopt;
+    sum = std::min(sum + *part, kMaxWindow * 2);  // Too long is enough to know.
   }
   return sum;
 }

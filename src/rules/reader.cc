@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -13,6 +13,8 @@
 #include "rules/field_names.h"
 #include "rules/file_checks.h"
 #include "rules/mapping.h"
+#include "rules/network.h"
+#include "rules/pattern_cover.h"
 #include "rules/pattern_reader.h"
 #include "rules/reading.h"
 #include "rules/rule_reader.h"
@@ -26,6 +28,8 @@ constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
     {"allow", Default::kAllow},
     {"deny", Default::kDeny},
 }};
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 /// Reads a whole document.
 class FileReader {
@@ -49,6 +53,8 @@ class FileReader {
       file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(Default::kAllow);
     }
     CheckTiers();
+    WarnOfDenyingAll();
+    WarnOfUnusedNames();
     CheckRules(reading_, file_, rules_);
     TakeRules();
     return std::move(file_);
@@ -206,6 +212,39 @@ class FileReader {
     }
   }
 
+  void WarnOfDenyingAll() {
+    const Field field = mapping_.Either("deny", "blacklist");
+    if (!field) return;
+    for (const Pattern& pattern : file_.deny) {
+      const auto network = pattern.kind == PatternKind::kCidr ? ParseNetwork(pattern.text)
+                                                              : std::optional<Network>();
+      const bool all_addresses = network && network->prefix == (network->v4 ? 96 : 0);
+      if (!all_addresses && !IsEverything(pattern)) continue;
+      reading_.Warn(field, Shown(pattern.text) + " denies every call that has " +
+                               (all_addresses ? "such an address" : "an API key"));
+    }
+  }
+
+  // Numbers for limits that no rule has.
+  void WarnOfUnusedNames() {
+    std::unordered_set<std::string_view> names;
+    const auto add = [&](const Limits& limits) {
+      for (const NamedLimit& limit : limits) names.insert(limit.name);
+    };
+    for (const ReadRule& read : rules_) {
+      add(read.rule.variants.usual);
+      for (const auto& [tier, limits] : read.rule.variants.by_tier) add(limits);
+    }
+    const auto warn = [&](const NamedLevels& levels) {
+      for (const auto& [field, level] : levels.by_name) {
+        if (names.contains(field.name)) continue;
+        reading_.Warn(field, "no rule has a limit of this name");
+      }
+    };
+    warn(defaults_.levels.defaults);
+    for (const auto& [tier, levels] : defaults_.levels.tiers) warn(levels);
+  }
+
   void TakeRules() {
     std::stable_sort(rules_.begin(), rules_.end(),
                      [](const ReadRule& a, const ReadRule& b) { return a.order < b.order; });
@@ -232,8 +271,7 @@ ReadResult Refused(std::string name, Position position, std::string message) {
 ReadResult Read(std::string name, std::string_view yaml) {
   if (yaml.size() > kMaxFileBytes) {
     return Refused(std::move(name), {},
-                   "has " + std::to_string(yaml.size()) + " bytes; at most " +
-                       std::to_string(kMaxFileBytes) + " are read");
+                   "is larger than the " + std::to_string(kMaxFileBytes) + " bytes that are read");
   }
   const auto parsed = YamlTree::Parse(yaml);
   if (const auto* error = std::get_if<YamlError>(&parsed)) {
@@ -255,12 +293,17 @@ ReadResult Read(std::string name, std::string_view yaml) {
 }
 
 ReadResult ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
   std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in) {
-    return Refused(path, {}, std::string("can't be read: ") + std::strerror(errno));
+  bool ok = file != nullptr;
+  while (ok && text.size() <= kMaxFileBytes && std::feof(file.get()) == 0) {
+    const std::size_t before = text.size();
+    text.resize(before + kReadBytes);
+    text.resize(before + std::fread(text.data() + before, 1, kReadBytes, file.get()));
+    ok = std::ferror(file.get()) == 0;
   }
+  if (!ok) return Refused(path, {}, std::string("can't be read: ") + std::strerror(errno));
   return Read(path, text);
 }
 

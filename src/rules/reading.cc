@@ -55,7 +55,9 @@ Mistake Reading::About(const Field& field, Position position, std::string messag
 
 void Reading::Wrong(const Field& field, std::string message) {
   if (mistakes_.size() >= kMaxMistakes) return;
-  mistakes_.push_back(About(field, field->position, std::move(message)));
+  // Where there is nothing, yaml-cpp points to what comes next.
+  const Position position = field->kind == YamlKind::kNull ? field.key : field->position;
+  mistakes_.push_back(About(field, position, std::move(message)));
 }
 
 void Reading::WrongName(const Field& field, std::string message) {

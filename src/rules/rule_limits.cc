@@ -57,6 +57,10 @@ const NamedLevels* FileLevels::Tier(std::string_view name) const {
   return nullptr;
 }
 
+bool FileLevels::Lacks(const std::optional<std::string>& tier) const {
+  return tier && !tiers.empty() && Tier(*tier) == nullptr;
+}
+
 NamedLevels ReadNamedLevels(const Mapping& mapping, Level level) {
   Reading& reading = mapping.reading();
   NamedLevels levels;
@@ -258,7 +262,7 @@ Variants RuleLimits::Make(const std::optional<std::string>& tier, const NamedLev
   }
   if (usual.limits) {
     variants.usual = *std::move(usual.limits);
-  } else if (!any_tier && reading_.mistakes() == before) {
+  } else if (!any_tier && reading_.mistakes() == before && !levels_.Lacks(tier)) {
     reading_.Wrong(place, usual.missing);
   }
   return variants;

@@ -19,6 +19,8 @@ struct FileLevels {
   std::vector<std::pair<std::string_view, NamedLevels>> tiers;
 
   [[nodiscard]] const NamedLevels* Tier(std::string_view name) const;
+  /// Whether the tier is not one of those that the file names, which is a mistake of its own.
+  [[nodiscard]] bool Lacks(const std::optional<std::string>& tier) const;
 };
 
 /// Reads what a level says of limits; `mapping` has QuantityFields and "limits" among its names.

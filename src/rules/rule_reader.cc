@@ -44,10 +44,9 @@ class RuleReader {
     rule_.per = ReadPer(mapping_);
     rule_.hash_tag = ReadHashTag(mapping_, rule_.per);
     ReadFailure();
-    if (limits_.Read(mapping_, read_.field)) {
-      rule_.variants = limits_.Make(rule_.tier, nullptr, read_.field);
-      ReadOverrides();
-    }
+    limits_ok_ = limits_.Read(mapping_, read_.field);
+    if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, nullptr, read_.field);
+    ReadOverrides();
     read_.complete = reading_.mistakes() == mistakes_before;
     return std::move(read_);
   }
@@ -202,6 +201,7 @@ class RuleReader {
       reading_.Wrong(entry, "sets nothing; expected numbers such as `capacity: 1000`");
       return;
     }
+    if (!limits_ok_) return;
     limits_.CheckOverride(levels);
     if (reading_.mistakes() > before) return;
     Variants variants = limits_.Make(rule_.tier, &levels, entry);
@@ -214,6 +214,7 @@ class RuleReader {
   const RuleDefaults& defaults_;
   Mapping mapping_;
   RuleLimits limits_;
+  bool limits_ok_ = false;
   ReadRule read_;
   Rule& rule_ = read_.rule;
 };

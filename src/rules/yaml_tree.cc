@@ -39,6 +39,26 @@ class TextBuffer : public std::streambuf {
   }
 };
 
+// Whether the quoted text that begins at `at`, perhaps behind an anchor or a tag, has an end. Only
+// the last one of a file can have none, and yaml-cpp does not mind.
+bool IsClosed(std::string_view text, std::size_t at) {
+  while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
+    at = std::min(text.find_first_of(" \n", at), text.size());
+    at = std::min(text.find_first_not_of(" \n", at), text.size());
+  }
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return true;
+  const char quote = text[at++];
+  for (; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 >= text.size() || text[at + 1] != quote) return true;
+      ++at;
+    }
+  }
+  return false;
+}
+
 bool IsMergeKey(const YamlNode& key) {
   return key.kind == YamlKind::kScalar && !key.quoted && key.text == "<<";
 }
@@ -69,6 +89,7 @@ class YamlBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     YamlNode* node = New(YamlKind::kScalar, mark, anchor);
     node->quoted = tag == "!";
+    if (node->quoted) last_quoted_ = mark;
     node->text = Keep(value);
     // yaml-cpp tells of a null only where nothing at all is written.
     if (!node->quoted && (value.empty() || value == "~" || value == "null")) {
@@ -86,6 +107,9 @@ class YamlBuilder : public YAML::EventHandler {
     Open(YamlKind::kMapping, mark, anchor);
   }
   void OnMapEnd() override { Close(); }
+
+  /// Where the last scalar in quotes, or as a block, begins.
+  [[nodiscard]] const YAML::Mark& last_quoted() const { return last_quoted_; }
 
  private:
   struct OpenNode {
@@ -171,7 +195,7 @@ class YamlBuilder : public YAML::EventHandler {
     for (std::size_t i = first; i < kept; i += 2) names.insert(pending_[i]->text);
     for (const YamlNode* source : sources) {
       for (std::size_t i = 0; i < source->children.size(); i += 2) {
-        if (++merged_ > kMaxYamlWeight) Refuse(source->position, "merged too often");
+        if (++merged_ > kMaxYamlMerged) Refuse(source->position, "merged too often");
         if (!names.insert(source->children[i]->text).second) continue;
         pending_.push_back(source->children[i]);
         pending_.push_back(source->children[i + 1]);
@@ -193,6 +217,7 @@ class YamlBuilder : public YAML::EventHandler {
   }
 
   YamlTree& tree_;
+  YAML::Mark last_quoted_ = YAML::Mark::null_mark();
   bool seen_document_ = false;
   std::vector<OpenNode> open_;
   std::vector<const YamlNode*> pending_;
@@ -202,6 +227,7 @@ class YamlBuilder : public YAML::EventHandler {
 
 std::variant<YamlTree, YamlError> YamlTree::Parse(std::string_view text) {
   if (auto problem = FindTextProblem(text)) return *std::move(problem);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // A byte order mark.
   TextBuffer buffer(text);
   std::istream in(&buffer);
   YamlTree tree;
@@ -209,6 +235,10 @@ std::variant<YamlTree, YamlError> YamlTree::Parse(std::string_view text) {
   try {
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
+    }
+    const YAML::Mark& quoted = builder.last_quoted();
+    if (!quoted.is_null() && !IsClosed(text, static_cast<std::size_t>(quoted.pos))) {
+      Refuse(At(quoted), "not YAML: the quote is never closed");
     }
   } catch (const Refused& refused) {
     return refused.error;

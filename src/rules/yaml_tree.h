@@ -52,5 +52,7 @@ class YamlTree {
 inline constexpr int kMaxYamlDepth = 64;
 /// The most that aliases may blow a document up to.
 inline constexpr std::uint64_t kMaxYamlWeight = 20'000'000;
+/// The most fields that merge keys may bring.
+inline constexpr std::uint64_t kMaxYamlMerged = 1'000'000;
 
 }  // namespace sluice::rules
