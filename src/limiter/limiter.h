@@ -22,7 +22,8 @@ struct Settings {
   std::atomic<Enforcement> enforcement{Enforcement::kOn};
 };
 
-/// Decides calls by the rules in force. One for each thread; the store may be shared.
+/// Decides calls by the rules in force. One for each thread, as is the reader of the rules; the
+/// store may be shared. It holds nothing but references: cheap to make.
 ///
 /// Rules that say `on_store_failure: local` are judged by `fallback` while the store can't tell,
 /// with their emergency limit or else their own; without a fallback, they are open.
@@ -30,7 +31,7 @@ class Limiter {
  public:
   /// All must outlive the limiter, and it must outlive its questions. `fallback` may be null; it
   /// must answer at once.
-  Limiter(store::Store& store, store::Store* fallback, const rules::LiveRules& rules,
+  Limiter(store::Store& store, store::Store* fallback, rules::RulesReader& rules,
           const Settings& settings)
       : store_(store), fallback_(fallback), rules_(rules), settings_(settings) {}
 
@@ -49,7 +50,7 @@ class Limiter {
 
   store::Store& store_;
   store::Store* fallback_;
-  rules::RulesReader rules_;
+  rules::RulesReader& rules_;
   const Settings& settings_;
 };
 

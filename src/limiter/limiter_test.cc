@@ -80,8 +80,9 @@ class LimiterTest : public ::testing::Test {
   FickleStore store_;
   std::unique_ptr<store::MemoryStore> fallback_ = *store::MemoryStore::Create({.max_keys = 1000});
   rules::LiveRules live_;
+  rules::RulesReader reader_{live_};
   Settings settings_;
-  Limiter limiter_{store_, fallback_.get(), live_, settings_};
+  Limiter limiter_{store_, fallback_.get(), reader_, settings_};
   Question question_;
 };
 

@@ -10,22 +10,12 @@
 
 #include <sluice/decision.h>
 #include <sluice/result.h>
+#include <sluice/rules.h>
 
 #include "rules/rule_set.h"
 #include "store/store.h"
 
 namespace sluice::limiter {
-
-/// What became of a question.
-enum class Ruling : std::uint8_t {
-  kDecided,      ///< By limits; `allowed` says how, `uses` why.
-  kAllowListed,  ///< Passes without limits.
-  kDenyListed,
-  kNoRule,       ///< No rule meets it; `allowed` is what the rules say of such calls.
-  kNotEnforced,  ///< Limits are switched off.
-  kDegraded,     ///< The store could not tell; `allowed` is what the rules say for that case.
-  kInvalid,      ///< The question makes no sense; `error` says why. Nothing was taken.
-};
 
 /// A question to a Limiter with all that it needs, and its answer. Made once and used again and
 /// again: after the first few times it allocates nothing. It must stay where it is until it is
@@ -59,10 +49,10 @@ class Question {
 
   // ---- The answer.
 
-  Ruling ruling = Ruling::kInvalid;
+  Ruling ruling = Ruling::kInvalid;  ///< kInvalid, kDegraded: `error` says why.
   bool allowed = false;
   bool degraded = false;
-  ErrorCode error{};         ///< kInvalid and kDegraded: why.
+  ErrorCode error{};
   std::size_t affected = 0;  ///< Resets, releases, renewals: how many keys or slots.
   /// What the caller should be told; its index is one of `uses`. Of no meaning if `uses` is empty.
   Decision headline{};
