@@ -3,15 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/decision.h>
 #include <sluice/limit.h>
 #include <sluice/result.h>
+#include <sluice/rules.h>
 #include <sluice/time.h>
 
 namespace sluice {
@@ -122,6 +125,30 @@ class Limiter {
   [[nodiscard]] Result<std::size_t> CheckBatch(std::span<const LimitUse> uses,
                                                std::span<Decision> decisions,
                                                std::span<LimitStatus> statuses = {});
+
+  /// By rules: all limits that a call with these attributes meets, in one atomic decision.
+  /// `statuses`, if given, receives one element for each of them. kInvalidCost if a rule forbids
+  /// the cost.
+  [[nodiscard]] Result<RuleDecision> Check(const Rules& rules,
+                                           std::span<const Attribute> attributes,
+                                           std::int64_t cost = 1,
+                                           std::vector<RuleStatus>* statuses = nullptr);
+  [[nodiscard]] Result<RuleDecision> Check(const Rules& rules,
+                                           std::initializer_list<Attribute> attributes,
+                                           std::int64_t cost = 1,
+                                           std::vector<RuleStatus>* statuses = nullptr) {
+    return Check(rules, std::span(attributes.begin(), attributes.size()), cost, statuses);
+  }
+
+  /// Of what a check by rules took from one limit: what was really used, nothing at all, and, for
+  /// concurrency, its slot.
+  [[nodiscard]] Result<Verdict> Settle(const RuleStatus& taken, std::int64_t actual_cost);
+  [[nodiscard]] Result<Verdict> Refund(const RuleStatus& taken);
+  bool Release(const RuleStatus& taken);
+  bool Renew(const RuleStatus& taken);
+
+  /// Forgets all keys that a call with these attributes would be counted under; returns how many.
+  std::size_t Reset(const Rules& rules, std::span<const Attribute> attributes);
 
   /// What Check would say; takes nothing.
   [[nodiscard]] Result<Decision> Peek(const NamedLimit& limit, std::string_view key,

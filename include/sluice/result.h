@@ -20,6 +20,7 @@ enum class ErrorCode {
   kStoreTimeout,      ///< The store did not answer in time; the call may have happened.
   kStoreError,        ///< The store refused: out of memory, read-only, no permission.
   kForeignValue,      ///< Under the key lies something that is not ours.
+  kInvalidRules,      ///< A rule file with mistakes, or a version of rules that is not kept.
 };
 
 /// A stable name for logs and messages, such as "invalid_limit".

@@ -6,4 +6,5 @@
 #include <sluice/limit.h>     // IWYU pragma: export
 #include <sluice/limiter.h>   // IWYU pragma: export
 #include <sluice/result.h>    // IWYU pragma: export
+#include <sluice/rules.h>     // IWYU pragma: export
 #include <sluice/time.h>      // IWYU pragma: export

@@ -26,6 +26,8 @@ const char* ErrorName(ErrorCode code) noexcept {
       return "store_error";
     case ErrorCode::kForeignValue:
       return "foreign_value";
+    case ErrorCode::kInvalidRules:
+      return "invalid_rules";
   }
   return "unknown";
 }

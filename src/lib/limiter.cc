@@ -7,8 +7,9 @@
 #include <sluice/limiter.h>
 
 #include "base/key.h"
-#include "lib/backend.h"
+#include "lib/limiter_parts.h"
 #include "limiter/headline.h"
+#include "store/memory/memory_store.h"
 #include "store/store.h"
 
 namespace sluice {
@@ -20,6 +21,8 @@ using store::Use;
 
 // Calls of so many limits, and batches in portions of so many checks, need no allocation.
 constexpr std::size_t kOnStack = 16;
+// For rules that go on in memory while Redis does not answer.
+constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 
 // Asks `use`, whose answers a store overwrites anyway, what `asked` says.
 void Ask(const LimitUse& asked, Use& use) {
@@ -83,8 +86,6 @@ bool IsOfStore(ErrorCode code) {
   }
 }
 
-Error ToError(ErrorCode code) { return {code, Explain(code)}; }
-
 // A limit that would not deny a call does not close it either.
 FailureMode FailureModeOf(const LimitUse& asked) {
   return asked.mode == Mode::kEnforce ? asked.limit->on_failure : FailureMode::kOpen;
@@ -109,34 +110,39 @@ Decision Degraded(std::span<const FailureMode> modes) {
   return decision;
 }
 
-// Reads the parts of a call's answer that every operation on one key needs.
-Result<Verdict> VerdictOf(const Call& call) {
-  if (!call.ok) return ToError(call.error);
-  return call.uses[0].verdict;
+// The decision of an answered check, by failure mode if the store could not tell. `failure_mode(i)`
+// is that of the call's i-th use.
+template <typename ModeOf>
+Result<Decision> Decided(const Call& call, ModeOf failure_mode) {
+  if (call.ok) return limiter::Headline(call);
+  if (!IsOfStore(call.error)) return ToError(call.error);
+  std::array<FailureMode, kMaxLimitsPerCall> modes;
+  for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = failure_mode(i);
+  return Degraded({modes.data(), call.uses.size()});
 }
 
 }  // namespace
 
-struct Limiter::Impl {
-  std::unique_ptr<Backend> backend;
+Error ToError(ErrorCode code) { return {code, Explain(code)}; }
 
-  void Run(Operation operation, std::span<Use> uses, Call& call) const {
-    call.operation = operation;
-    call.uses = uses;
-    backend->Run(call);
-  }
+void Limiter::Impl::Run(Operation operation, std::span<Use> uses, Call& call) const {
+  call.operation = operation;
+  call.uses = uses;
+  backend->Run(call);
+}
 
-  // The decision of an answered check, by failure mode if the store could not tell.
-  // `failure_mode(i)` is that of the call's i-th use.
-  template <typename ModeOf>
-  static Result<Decision> Decided(const Call& call, ModeOf failure_mode) {
-    if (call.ok) return limiter::Headline(call);
-    if (!IsOfStore(call.error)) return ToError(call.error);
-    std::array<FailureMode, kMaxLimitsPerCall> modes;
-    for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = failure_mode(i);
-    return Degraded({modes.data(), call.uses.size()});
-  }
-};
+Result<Verdict> Limiter::Impl::RunOne(Operation operation, Use& use) const {
+  Call call;
+  Run(operation, {&use, 1}, call);
+  if (!call.ok) return ToError(call.error);
+  return use.verdict;
+}
+
+bool Limiter::Impl::Affects(Operation operation, Use& use) const {
+  Call call;
+  Run(operation, {&use, 1}, call);
+  return call.ok && call.affected > 0;
+}
 
 Limiter::Limiter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Limiter::Limiter(Limiter&&) noexcept = default;
@@ -146,13 +152,15 @@ Limiter::~Limiter() = default;
 Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
   auto backend = MakeMemoryBackend(options);
   if (!backend) return backend.error();
-  return Limiter(std::make_unique<Impl>(std::move(*backend)));
+  return Limiter(std::make_unique<Impl>(std::move(*backend), nullptr));
 }
 
 Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
   auto backend = MakeRedisBackend(options);
   if (!backend) return backend.error();
-  return Limiter(std::make_unique<Impl>(std::move(*backend)));
+  auto fallback = store::MemoryStore::Create({.max_keys = kKeysWithoutRedis});
+  if (!fallback) return fallback.error();
+  return Limiter(std::make_unique<Impl>(std::move(*backend), std::move(*fallback)));
 }
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
@@ -161,7 +169,7 @@ Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, s
   Call call;
   impl_->Run(Operation::kCheck, {&use, 1}, call);
   if (status != nullptr) *status = StatusOf(call, use);
-  return Impl::Decided(call, [&](std::size_t) { return limit.on_failure; });
+  return Decided(call, [&](std::size_t) { return limit.on_failure; });
 }
 
 Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
@@ -169,7 +177,7 @@ Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
   Use use = ToUse(limit, key, cost);
   Call call;
   impl_->Run(Operation::kPeek, {&use, 1}, call);
-  return Impl::Decided(call, [&](std::size_t) { return limit.on_failure; });
+  return Decided(call, [&](std::size_t) { return limit.on_failure; });
 }
 
 Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
@@ -184,7 +192,7 @@ Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
   for (std::size_t i = 0; i < std::min(statuses.size(), uses.size()); ++i) {
     statuses[i] = StatusOf(call, asked[i]);
   }
-  return Impl::Decided(call, [&](std::size_t i) { return FailureModeOf(uses[i]); });
+  return Decided(call, [&](std::size_t i) { return FailureModeOf(uses[i]); });
 }
 
 Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
@@ -225,24 +233,18 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
 
 bool Limiter::Reset(const NamedLimit& limit, std::string_view key) {
   Use use = ToUse(limit, key, 0);
-  Call call;
-  impl_->Run(Operation::kReset, {&use, 1}, call);
-  return call.ok && call.affected > 0;
+  return impl_->Affects(Operation::kReset, use);
 }
 
 Result<Verdict> Limiter::Grant(const NamedLimit& limit, std::string_view key, std::int64_t amount) {
   Use use = ToUse(limit, key, amount);
-  Call call;
-  impl_->Run(Operation::kGrant, {&use, 1}, call);
-  return VerdictOf(call);
+  return impl_->RunOne(Operation::kGrant, use);
 }
 
 Result<Verdict> Limiter::Charge(const NamedLimit& limit, std::string_view key,
                                 std::int64_t amount) {
   Use use = ToUse({.limit = &limit, .key = key, .cost = amount, .mode = Mode::kForce});
-  Call call;
-  impl_->Run(Operation::kCheck, {&use, 1}, call);
-  return VerdictOf(call);
+  return impl_->RunOne(Operation::kCheck, use);
 }
 
 Result<Verdict> Limiter::Refund(const NamedLimit& limit, std::string_view key,
@@ -254,23 +256,17 @@ Result<Verdict> Limiter::Settle(const NamedLimit& limit, std::string_view key,
                                 const Receipt& receipt, std::int64_t actual_cost) {
   Use use = ToUse(limit, key, actual_cost);
   use.receipt = receipt;
-  Call call;
-  impl_->Run(Operation::kAdjust, {&use, 1}, call);
-  return VerdictOf(call);
+  return impl_->RunOne(Operation::kAdjust, use);
 }
 
 bool Limiter::Release(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
   Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
-  Call call;
-  impl_->Run(Operation::kRelease, {&use, 1}, call);
-  return call.ok && call.affected > 0;
+  return impl_->Affects(Operation::kRelease, use);
 }
 
 bool Limiter::Renew(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
   Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
-  Call call;
-  impl_->Run(Operation::kRenew, {&use, 1}, call);
-  return call.ok && call.affected > 0;
+  return impl_->Affects(Operation::kRenew, use);
 }
 
 std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_view key) const {

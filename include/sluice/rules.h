@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/decision.h>
+#include <sluice/limit.h>
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+namespace sluice {
+
+/// One thing known of a call: "api_key" is "sk_prod_1". Any name, any bytes.
+struct Attribute {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// What became of a call that was judged by rules.
+enum class Ruling : std::uint8_t {
+  kDecided,      ///< By limits.
+  kAllowListed,  ///< Passes without limits.
+  kDenyListed,
+  kNoRule,       ///< No rule meets it: what the rules say of such calls, which is to let them pass.
+  kNotEnforced,  ///< Limits are switched off.
+  kDegraded,     ///< The store could not tell: what the rules say for that case.
+  kInvalid,      ///< The call makes no sense; nothing was taken.
+};
+
+/// One limit that a call met. Keeps all that is needed to settle, refund or release it later.
+struct RuleStatus {
+  std::string rule;        ///< The rule's id.
+  std::string name;        ///< The limit's, unique in its rule.
+  bool is_shadow = false;  ///< It was judged, and could not deny.
+  Limit limit;
+  Verdict verdict;
+  Receipt receipt;
+  std::string scope{}, tag{}, rest{};  ///< The parts of its key.
+};
+
+struct RuleDecision {
+  Ruling ruling = Ruling::kInvalid;
+  bool allowed = false;
+  bool degraded = false;
+  Verdict headline{};  ///< What the caller should be told, as in `Decision`. Only kDecided and
+                       ///< kDegraded.
+  std::string rule{};  ///< Whose limit that is, and which of its limits.
+  std::string limit{};
+};
+
+/// What can be asked about the rules in force.
+struct RulesInfo {
+  std::uint64_t version = 0;  ///< 1, 2, …: each content that became active.
+  std::string fingerprint;    ///< SHA-256 of the file's content.
+  std::size_t rules = 0;
+  WallTime since{};
+  bool failing = false;    ///< The last content that was read was refused, and the old rules stay.
+  std::string last_error;  ///< All its mistakes, one on a line.
+};
+
+/// Rules in the language of docs/rules.md: who is limited, by what. They are compiled once,
+/// replaced as a whole between two checks, and matched without a lock. Thread-safe.
+///
+///     auto rules = sluice::Rules::FromFile("rules.yaml").value();
+///     auto limiter = sluice::Limiter::InMemory().value();
+///     const auto decision = limiter.Check(rules, {{"api_key", key}, {"endpoint", path}});
+class Rules {
+ public:
+  /// An error names every mistake, one on a line.
+  static Result<Rules> FromText(std::string_view yaml, const std::string& name = "rules");
+  /// Reads the file and, from then on, watches it: what it says takes effect within a second,
+  /// unless it is wrong. A thread of its own does that.
+  static Result<Rules> FromFile(const std::string& path);
+
+  Rules(Rules&&) noexcept;
+  Rules& operator=(Rules&&) noexcept;
+  ~Rules();
+
+  /// Takes the place of the rules in force, if there is nothing wrong with it. Returns the new
+  /// version.
+  [[nodiscard]] Result<std::uint64_t> Replace(std::string_view yaml);
+  /// Makes what an earlier version said the rules in force again. The last ten are kept.
+  [[nodiscard]] Result<std::uint64_t> Rollback(std::uint64_t version);
+
+  [[nodiscard]] RulesInfo Info() const;
+
+ private:
+  friend class Limiter;
+  struct Impl;
+  explicit Rules(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace sluice

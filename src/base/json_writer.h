@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// Appends JSON to a string. Commas, quotes and line breaks are its business; what is opened and
+/// closed is the caller's.
+///
+///     std::string out;
+///     JsonWriter json(out);
+///     json.BeginObject();
+///     json.Key("allowed").Bool(true);
+///     json.Key("left").Int(41);
+///     json.EndObject();                 // {"allowed":true,"left":41}
+class JsonWriter {
+ public:
+  enum class Style : std::uint8_t {
+    kCompact,
+    kIndented,  ///< Two spaces a level, one value a line.
+  };
+
+  explicit JsonWriter(std::string& out, Style style = Style::kCompact) : out_(out), style_(style) {}
+
+  JsonWriter& BeginObject() { return Open('{'); }
+  JsonWriter& EndObject() { return Close('}'); }
+  JsonWriter& BeginArray() { return Open('['); }
+  JsonWriter& EndArray() { return Close(']'); }
+
+  /// The name of the next value of an object.
+  JsonWriter& Key(std::string_view name);
+
+  /// What is not UTF-8 becomes U+FFFD: JSON has no way to say it.
+  JsonWriter& String(std::string_view text);
+  JsonWriter& Int(std::int64_t number);
+  JsonWriter& Uint(std::uint64_t number);
+  /// The shortest digits that mean exactly this number; null if it is not finite.
+  JsonWriter& Double(double number);
+  JsonWriter& Bool(bool value);
+  JsonWriter& Null();
+
+ private:
+  JsonWriter& Open(char bracket);
+  JsonWriter& Close(char bracket);
+  void BeforeValue();
+  void BreakLine();
+  void AppendQuoted(std::string_view text);
+
+  std::string& out_;
+  Style style_;
+  std::vector<bool> has_values_;  ///< Of each object and array that is open.
+  bool after_key_ = false;
+};
+
+}  // namespace sluice

@@ -1,0 +1,169 @@
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sluice/limiter.h>
+#include <sluice/rules.h>
+
+#include "base/fake_clock.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kLlm = R"(
+rules:
+  - id: llm
+    per: [user, model]
+    limits:
+      - { type: requests, limit: 3/min }
+      - { type: tokens, limit: 1000/min }
+)";
+
+class RulesTest : public ::testing::Test {
+ protected:
+  Result<RuleDecision> Check(const Rules& rules, std::initializer_list<Attribute> attributes,
+                             std::int64_t cost = 1) {
+    return limiter_.Check(rules, attributes, cost, &statuses_);
+  }
+
+  FakeClock clock_{WallTime{seconds(1'900'000'000)}};
+  Limiter limiter_ = *Limiter::InMemory({.max_keys = 10'000, .clock = &clock_});
+  std::vector<RuleStatus> statuses_;
+};
+
+TEST_F(RulesTest, RequestsAndTokensAreOneDecision) {
+  const Rules rules = *Rules::FromText(kLlm);
+  const auto first = Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}});
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(first->ruling, Ruling::kDecided);
+  EXPECT_TRUE(first->allowed);
+  EXPECT_EQ(first->rule, "llm");
+  ASSERT_EQ(statuses_.size(), 2U);
+  EXPECT_EQ(statuses_[0].verdict.remaining, 2);
+  EXPECT_EQ(statuses_[1].verdict.remaining, 600);
+
+  const auto denied = Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "700"}});
+  EXPECT_FALSE(denied->allowed);
+  EXPECT_EQ(denied->limit, "tokens_per_60s");
+  EXPECT_EQ(statuses_[0].verdict.remaining, 2) << "a denial takes from none";
+  EXPECT_TRUE(Check(rules, {{"user", "alice"}, {"model", "small"}, {"tokens", "700"}})->allowed);
+}
+
+TEST_F(RulesTest, WhatWasReallyUsedIsSettledAfterwards) {
+  const Rules rules = *Rules::FromText(kLlm);
+  Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}});
+  const std::vector<RuleStatus> taken = statuses_;
+  EXPECT_EQ(limiter_.Settle(taken[1], 150)->remaining, 850);
+  EXPECT_EQ(limiter_.Refund(taken[0])->remaining, 3);
+}
+
+TEST_F(RulesTest, SlotsAreReleasedByWhatTookThem) {
+  const Rules rules = *Rules::FromText("rules: [{ id: jobs, algorithm: concurrency, limit: 1 }]");
+  ASSERT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
+  const RuleStatus taken = statuses_[0];
+  EXPECT_FALSE(Check(rules, {{"api_key", "a"}})->allowed);
+  EXPECT_TRUE(limiter_.Renew(taken));
+  EXPECT_TRUE(limiter_.Release(taken));
+  EXPECT_FALSE(limiter_.Release(taken));
+  EXPECT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
+}
+
+TEST_F(RulesTest, AResetForgetsEveryLimitThatIsMet) {
+  const Rules rules = *Rules::FromText(kLlm);
+  const std::vector<Attribute> alice{{"user", "alice"}, {"model", "big"}, {"tokens", "400"}};
+  ASSERT_TRUE(limiter_.Check(rules, alice)->allowed);
+  EXPECT_EQ(limiter_.Reset(rules, alice), 2U);
+  EXPECT_EQ(limiter_.Reset(rules, alice), 0U);
+}
+
+TEST_F(RulesTest, ACostThatMakesNoSenseIsAnError) {
+  const Rules rules = *Rules::FromText(kLlm);
+  const auto refused = Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "many"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidCost);
+  EXPECT_TRUE(statuses_.empty());
+}
+
+TEST_F(RulesTest, MistakesAreAllTold) {
+  const auto rules =
+      Rules::FromText("rules: [{ id: a, limt: 3/min }, { id: b, limit: x }]", "my.yaml");
+  ASSERT_FALSE(rules.ok());
+  EXPECT_EQ(rules.error().code, ErrorCode::kInvalidRules);
+  EXPECT_THAT(rules.error().message, AllOf(HasSubstr("my.yaml:1:"), HasSubstr("limt"),
+                                           HasSubstr("did you mean"), HasSubstr("rules[1]")));
+}
+
+TEST_F(RulesTest, ReplacedRulesLetKeysKeepWhatTheyHaveLeft) {
+  Rules rules = *Rules::FromText("rules: [{ id: api, limit: 10/h }]");
+  Check(rules, {{"api_key", "a"}}, 4);
+  EXPECT_EQ(rules.Info().version, 1U);
+  ASSERT_EQ(*rules.Replace("rules: [{ id: api, limit: 20/h }]"), 2U);
+  Check(rules, {{"api_key", "a"}}, 0);
+  EXPECT_EQ(statuses_[0].verdict.remaining, 6);
+  EXPECT_FALSE(rules.Replace("rules: 3").ok());
+  EXPECT_TRUE(rules.Info().failing);
+  EXPECT_EQ(rules.Info().version, 2U) << "the old rules stay";
+  ASSERT_EQ(*rules.Rollback(1), 3U);
+  EXPECT_EQ(Check(rules, {{"api_key", "a"}}, 0)->headline.limit, 10);
+  EXPECT_EQ(rules.Rollback(77).error().code, ErrorCode::kInvalidRules);
+}
+
+TEST_F(RulesTest, AFileIsWatched) {
+  std::string folder = (std::filesystem::temp_directory_path() / "sluice-rules-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/rules.yaml";
+  std::ofstream(path) << "rules: [{ id: api, limit: 10/h }]\n";
+  const Rules rules = *Rules::FromFile(path);
+  std::ofstream(path) << "rules: [{ id: api, limit: 10/h }, { id: more, limit: 20/h }]\n";
+  const auto give_up = std::chrono::steady_clock::now() + seconds(20);
+  while (rules.Info().rules != 2 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(rules.Info().rules, 2U);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(RulesTest, AMissingFileIsToldByName) {
+  const auto rules = Rules::FromFile("/nowhere/rules.yaml");
+  ASSERT_FALSE(rules.ok());
+  EXPECT_THAT(rules.error().message, HasSubstr("/nowhere/rules.yaml"));
+}
+
+TEST_F(RulesTest, RulesChangeUnderManyThreadsAndNoCheckIsLost) {
+  constexpr int kThreads = 4;
+  constexpr int kChecks = 20'000;
+  Rules rules = *Rules::FromText("rules: [{ id: api, per: [], limit: 50000/day }]");
+  std::atomic<int> allowed = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kChecks; ++i) {
+        const auto decision = limiter_.Check(rules, {{"api_key", "a"}});
+        ASSERT_TRUE(decision.ok());
+        ASSERT_EQ(decision->rule, "api");
+        if (decision->allowed) ++allowed;
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(rules.Replace("rules: [{ id: api, version: " + std::to_string(i + 1) +
+                              ", per: [], limit: 50000/day }]"));
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(allowed, 50'000);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,247 @@
+#include "limiter/limiter.h"
+
+#include <array>
+#include <chrono>
+
+#include "base/random.h"
+#include "limiter/headline.h"
+
+namespace sluice::limiter {
+namespace {
+
+using store::Answered;
+using store::Operation;
+using store::Use;
+
+// Nobody can tell when the store will be back; a second is as good as any.
+constexpr Micros kTryAgain = std::chrono::seconds(1);
+
+bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
+
+// Whether an operation by rules is about this limit; the others of the call are left alone.
+bool Concerns(Operation operation, const Limit& limit) {
+  switch (operation) {
+    case Operation::kGrant:
+    case Operation::kAdjust:
+      return !IsConcurrency(limit);
+    case Operation::kRelease:
+    case Operation::kRenew:
+      return IsConcurrency(limit);
+    default:
+      return true;
+  }
+}
+
+bool Takes(Operation operation) {
+  return operation == Operation::kCheck || operation == Operation::kPeek;
+}
+
+// Mistakes of the caller. Everything else is the store's fault, or the operator's.
+bool IsOfCall(ErrorCode code) {
+  return code == ErrorCode::kInvalidCost || code == ErrorCode::kInvalidKey ||
+         code == ErrorCode::kInvalidLimit || code == ErrorCode::kNotSupported;
+}
+
+Answered Settle(Question& question, Ruling ruling, bool allowed) {
+  question.ruling = ruling;
+  question.allowed = allowed;
+  return Answered::kNow;
+}
+
+Answered Refuse(Question& question, ErrorCode error) {
+  question.error = error;
+  return Settle(question, Ruling::kInvalid, false);
+}
+
+// The limits of rules that let nobody pass need no store.
+bool AnyRejectsAll(const Question& question) {
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    const rules::NamedLimit* limit = question.met(i).limit;
+    if (limit != nullptr && limit->reject_all && question.uses()[i].mode == Mode::kEnforce) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Answered Limiter::Ask(Question& question, WallTime now) {
+  question.degraded = false;
+  question.affected = 0;
+  question.headline = {};
+  question.limiter_ = this;
+  question.uses_.clear();
+  question.met_.clear();
+  if (!question.own_.empty()) {
+    MeetOwnLimits(question);
+  } else if (!MeetRules(question)) {
+    return Answered::kNow;
+  }
+  question.call_ = {.operation = question.operation, .uses = question.uses_, .now = now};
+  question.call_.context = &question;
+  question.call_.on_done = [](store::Call& /*call*/, void* context) {
+    Question& done = *static_cast<Question*>(context);
+    done.limiter_->Conclude(done);
+    const auto rules = std::move(done.rules_);  // Until the answer has been read.
+    if (done.on_done != nullptr) done.on_done(done, done.context);
+  };
+  if (store_.Submit(question.call_) == Answered::kLater) {
+    if (question.own_.empty()) question.rules_ = rules_.Share();
+    return Answered::kLater;
+  }
+  Conclude(question);
+  return Answered::kNow;
+}
+
+// False: it is answered, without any limit.
+bool Limiter::MeetRules(Question& question) {
+  const rules::RuleSet* rules = rules_.Get();
+  if (rules == nullptr) {
+    Settle(question, Ruling::kNoRule, true);
+    return false;
+  }
+  if (question.cost < 0) {
+    Refuse(question, ErrorCode::kInvalidCost);
+    return false;
+  }
+  // What an operation other than a check costs is its own affair, not the rules'.
+  const bool takes = Takes(question.operation);
+  rules->Find(question.GatherAttributes(), takes ? question.cost : 0, question.match_);
+  const rules::Match& match = question.match_;
+  if (match.listed() != rules::Listed::kNo && takes) {
+    const bool allowed = match.listed() == rules::Listed::kAllowed;
+    Settle(question, allowed ? Ruling::kAllowListed : Ruling::kDenyListed, allowed);
+    return false;
+  }
+  const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
+  if (takes && enforcement == Enforcement::kOff) {
+    Settle(question, Ruling::kNotEnforced, true);
+    return false;
+  }
+  if (match.refusal() != nullptr) {
+    Refuse(question, ErrorCode::kInvalidCost);
+    return false;
+  }
+  for (const rules::MetLimit& met : match.limits()) {
+    if (!Concerns(question.operation, met.limit->limit)) continue;
+    const bool shadow = met.rule->shadow || enforcement == Enforcement::kShadow;
+    AddUse(question, met, shadow ? Mode::kShadow : Mode::kEnforce);
+  }
+  if (question.uses_.empty()) {
+    Settle(question, Ruling::kNoRule, rules->file().otherwise == rules::Default::kAllow);
+    return false;
+  }
+  if (takes && AnyRejectsAll(question)) {
+    for (Use& use : question.uses_) use.verdict = {};
+    for (std::size_t i = 0; i < question.uses_.size(); ++i) {
+      if (!question.met_[i].limit->reject_all) continue;
+      question.uses_[i].verdict = {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
+      question.headline = {.index = static_cast<std::uint16_t>(i),
+                           .headline = question.uses_[i].verdict};
+    }
+    Settle(question, Ruling::kDecided, false);
+    return false;
+  }
+  return true;
+}
+
+void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) {
+  Use use;
+  use.key = met.key;
+  use.limit = &met.limit->limit;
+  use.cost = Takes(question.operation) ? met.cost : question.cost;
+  use.mode = mode;
+  if (IsConcurrency(*use.limit)) {
+    if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
+    use.slot = question.slot;
+  }
+  question.uses_.push_back(use);
+  question.met_.push_back(met);
+}
+
+void Limiter::MeetOwnLimits(Question& question) {
+  for (const Question::OwnLimit& own : question.own_) {
+    Use use;
+    use.key = {.scope = question.Text(own.scope),
+               .tag = question.Text(own.tag),
+               .rest = question.Text(own.rest)};
+    use.limit = &own.limit;
+    use.cost = own.cost;
+    use.mode = own.mode;
+    use.receipt = own.receipt;
+    if (IsConcurrency(own.limit)) use.slot = question.slot;
+    question.uses_.push_back(use);
+    question.met_.push_back({});
+  }
+}
+
+void Limiter::Conclude(Question& question) {
+  const store::Call& call = question.call_;
+  if (!call.ok) {
+    question.error = call.error;
+    if (IsOfCall(call.error)) {
+      question.uses_.clear();
+      Settle(question, Ruling::kInvalid, false);
+    } else {
+      Degrade(question);
+    }
+    return;
+  }
+  question.affected = call.affected;
+  if (Takes(question.operation)) question.headline = Headline(call);
+  Settle(question, Ruling::kDecided, call.allowed);
+}
+
+// The store could not tell. Closed rules deny; local ones ask the fallback; the others let pass.
+void Limiter::Degrade(Question& question) {
+  question.degraded = true;
+  Settle(question, Ruling::kDegraded, Takes(question.operation));
+  question.headline = {.allowed = question.allowed, .degraded = true};
+  if (!Takes(question.operation)) return;
+  std::array<std::size_t, kMaxLimitsPerCall> local;
+  std::size_t local_count = 0;
+  for (std::size_t i = 0; i < question.uses_.size(); ++i) {
+    Use& use = question.uses_[i];
+    use.verdict = {.limit = use.limit->cap()};
+    use.receipt = {};
+    const rules::Rule* rule = question.met_[i].rule;
+    if (rule == nullptr || use.mode != Mode::kEnforce) continue;
+    if (rule->on_store_failure == rules::OnStoreFailure::kClosed && question.allowed) {
+      question.allowed = false;
+      question.headline = {
+          .degraded = true,
+          .index = static_cast<std::uint16_t>(i),
+          .headline = {
+              .outcome = Outcome::kDenied, .limit = use.limit->cap(), .retry_after = kTryAgain}};
+    }
+    if (rule->on_store_failure == rules::OnStoreFailure::kLocal && local_count < local.size()) {
+      local[local_count++] = i;
+    }
+  }
+  if (question.allowed && fallback_ != nullptr && local_count > 0) {
+    AskFallback(question, std::span(local).first(local_count));
+  }
+}
+
+void Limiter::AskFallback(Question& question, std::span<const std::size_t> local) {
+  std::array<Use, kMaxLimitsPerCall> uses;
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    uses[i] = question.uses_[local[i]];
+    const auto& emergency = question.met_[local[i]].rule->emergency;
+    if (emergency) uses[i].limit = &*emergency;
+  }
+  store::Call call{.operation = question.operation,
+                   .uses = {uses.data(), local.size()},
+                   .now = question.call_.now};
+  if (fallback_->Submit(call) != Answered::kNow || !call.ok) return;  // Open, then.
+  question.allowed = call.allowed;
+  question.headline = Headline(call);
+  question.headline.degraded = true;
+  question.headline.index = static_cast<std::uint16_t>(local[question.headline.index]);
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    question.uses_[local[i]].verdict = uses[i].verdict;
+  }
+}
+
+}  // namespace sluice::limiter

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <sluice/time.h>
+
+#include "limiter/question.h"
+#include "rules/live_rules.h"
+#include "store/store.h"
+
+namespace sluice::limiter {
+
+enum class Enforcement : std::uint8_t {
+  kOn,
+  kShadow,  ///< Every limit is judged and counted; none denies.
+  kOff,     ///< No limit is looked at. Lists still count.
+};
+
+/// What the limiters of a process share.
+struct Settings {
+  std::atomic<Enforcement> enforcement{Enforcement::kOn};
+};
+
+/// Decides calls by the rules in force. One for each thread, as is the reader of the rules; the
+/// store may be shared. It holds nothing but references: cheap to make.
+///
+/// Rules that say `on_store_failure: local` are judged by `fallback` while the store can't tell,
+/// with their emergency limit or else their own; without a fallback, they are open.
+class Limiter {
+ public:
+  /// All must outlive the limiter, and it must outlive its questions. `fallback` may be null; it
+  /// must answer at once.
+  Limiter(store::Store& store, store::Store* fallback, rules::RulesReader& rules,
+          const Settings& settings)
+      : store_(store), fallback_(fallback), rules_(rules), settings_(settings) {}
+
+  /// kNow: the answer is there. kLater: `on_done` will be run, never before this returns. What the
+  /// answer points to (rules, limits) is good until the next call of the limiter or, if the answer
+  /// came later, until `on_done` returns.
+  store::Answered Ask(Question& question, WallTime now);
+
+ private:
+  bool MeetRules(Question& question);
+  void MeetOwnLimits(Question& question);
+  void AddUse(Question& question, const rules::MetLimit& met, Mode mode);
+  void Conclude(Question& question);
+  void AskFallback(Question& question, std::span<const std::size_t> local);
+  void Degrade(Question& question);
+
+  store::Store& store_;
+  store::Store* fallback_;
+  rules::RulesReader& rules_;
+  const Settings& settings_;
+};
+
+}  // namespace sluice::limiter

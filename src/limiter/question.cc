@@ -1,0 +1,38 @@
+#include "limiter/question.h"
+
+namespace sluice::limiter {
+
+void Question::Clear() {
+  operation = store::Operation::kCheck;
+  cost = 1;
+  slot = 0;
+  bytes_.clear();
+  pieces_.clear();
+  own_.clear();
+}
+
+void Question::Add(std::string_view name, std::string_view value) {
+  const Piece kept_name = Keep(name);
+  pieces_.emplace_back(kept_name, Keep(value));
+}
+
+void Question::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_cost, Mode mode) {
+  const Piece scope = Keep(key.scope);
+  const Piece tag = Keep(key.tag);
+  const Piece rest = Keep(key.rest);
+  own_.push_back({scope, tag, rest, limit, limit_cost, mode});
+}
+
+Question::Piece Question::Keep(std::string_view bytes) {
+  const Piece piece{bytes_.size(), bytes.size()};
+  bytes_ += bytes;
+  return piece;
+}
+
+rules::Attributes Question::GatherAttributes() {
+  attributes_.clear();
+  for (const auto& [name, value] : pieces_) attributes_.push_back({Text(name), Text(value)});
+  return attributes_;
+}
+
+}  // namespace sluice::limiter

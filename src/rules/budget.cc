@@ -1,0 +1,72 @@
+#include "rules/budget.h"
+
+#include <algorithm>
+
+#include "base/key.h"
+
+namespace sluice::rules {
+namespace {
+
+// Without it, a made-up API key that looks like an address would share that address's budget.
+constexpr std::string_view kByAddress = "ip";
+
+std::string_view ValueOf(const Call& call, Slot slot, std::string_view tier) {
+  if (slot == kTierSlot) return tier;
+  if (slot == kEndpointSlot && !call.endpoint_template.empty()) return call.endpoint_template;
+  return call[slot];
+}
+
+}  // namespace
+
+Budget::Budget(const Rule& rule, Slots& slots) : rule_id_(rule.id), client_(!rule.per) {
+  if (client_) {
+    if (!rule.hash_tag.empty()) tag_ = slots.Intern(rule.hash_tag);
+    return;
+  }
+  for (const std::string& attribute : *rule.per) per_.push_back(slots.Intern(attribute));
+  if (per_.empty()) return;
+  tag_ = rule.hash_tag.empty() ? per_.front() : slots.Intern(rule.hash_tag);
+  rest_ = per_;
+  const auto tag = std::find(rest_.begin(), rest_.end(), tag_);
+  if (tag != rest_.end()) rest_.erase(tag);
+}
+
+bool Budget::Find(const Call& call, std::string_view tier, std::string& text, Whose& whose) const {
+  whose = {};
+  whose.begin = text.size();
+  if (client_) return FindClient(call, tier, text, whose);
+  if (per_.empty()) {
+    whose.tag = rule_id_;
+    return true;
+  }
+  whose.tag = ValueOf(call, tag_, tier);
+  whose.owner = ValueOf(call, per_.front(), tier);
+  if (whose.tag.empty() || whose.owner.empty()) return false;
+  for (const Slot slot : rest_) {
+    const std::string_view value = ValueOf(call, slot, tier);
+    if (value.empty()) {
+      text.resize(whose.begin);
+      return false;
+    }
+    if (text.size() > whose.begin) text.push_back(':');
+    AppendPercentEncoded(value, text);
+  }
+  return true;
+}
+
+bool Budget::FindClient(const Call& call, std::string_view tier, std::string& text,
+                        Whose& whose) const {
+  const Slot slot = call.Has(kApiKeySlot) ? kApiKeySlot : kIpSlot;
+  whose.owner = call[slot];
+  whose.tag = tag_ == kNoSlot ? whose.owner : ValueOf(call, tag_, tier);
+  if (whose.owner.empty() || whose.tag.empty()) return false;
+  if (tag_ == kNoSlot || tag_ == slot) {
+    if (slot == kIpSlot) whose.fixed_rest = kByAddress;
+    return true;
+  }
+  AppendPercentEncoded(whose.owner, text);
+  if (slot == kIpSlot) text.append(":").append(kByAddress);
+  return true;
+}
+
+}  // namespace sluice::rules

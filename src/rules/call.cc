@@ -1,0 +1,46 @@
+#include "rules/call.h"
+
+#include <utility>
+
+#include "rules/text_hash.h"
+
+namespace sluice::rules {
+
+Slots::Slots() : places_(32) {
+  // In the order of the fixed slots.
+  for (const char* name : {"api_key", "ip", "endpoint", "tier"}) Intern(name);
+}
+
+Slot Slots::Find(std::string_view name) const {
+  const std::size_t mask = places_.size() - 1;
+  for (std::size_t i = HashText(name) & mask;; i = (i + 1) & mask) {
+    if (places_[i].slot == kNoSlot || places_[i].name == name) return places_[i].slot;
+  }
+}
+
+void Slots::Put(Place place) {
+  const std::size_t mask = places_.size() - 1;
+  std::size_t i = HashText(place.name) & mask;
+  while (places_[i].slot != kNoSlot) i = (i + 1) & mask;
+  places_[i] = std::move(place);
+}
+
+Slot Slots::Intern(std::string_view name) {
+  if (const Slot known = Find(name); known != kNoSlot) return known;
+  if ((count_ + 1) * 4 > places_.size()) {
+    std::vector<Place> old(places_.size() * 2);
+    old.swap(places_);
+    for (Place& place : old) {
+      if (place.slot != kNoSlot) Put(std::move(place));
+    }
+  }
+  const auto slot = static_cast<Slot>(count_++);
+  Put({.name = std::string(name), .slot = slot});
+  return slot;
+}
+
+std::string_view PathOf(std::string_view endpoint) {
+  return endpoint.substr(0, endpoint.find_first_of("?#"));
+}
+
+}  // namespace sluice::rules

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/budget.h"
+#include "rules/call.h"
+#include "rules/condition.h"
+#include "rules/model.h"
+#include "rules/pattern_table.h"
+
+namespace sluice::rules {
+
+/// A rule of the model, made ready. The rule must outlive it.
+class CompiledRule {
+ public:
+  CompiledRule(const Rule& rule, Slots& slots, RegexPool& regexes);
+
+  /// True if the call is of the rule's tier and all conditions hold.
+  [[nodiscard]] bool Holds(const Call& call) const;
+
+  /// The tier that the rule takes the call for.
+  [[nodiscard]] std::string_view TierOf(const Call& call) const {
+    return rule_->tier ? std::string_view(*rule_->tier) : call[kTierSlot];
+  }
+
+  /// The limits for a caller of a tier; empty if the rule has no numbers for it.
+  [[nodiscard]] const Limits& LimitsFor(std::string_view owner, std::string_view tier) const;
+
+  [[nodiscard]] const Rule& rule() const { return *rule_; }
+  [[nodiscard]] const Budget& budget() const { return budget_; }
+  /// The first part of the keys, limit by limit.
+  [[nodiscard]] const std::vector<std::string>& scopes() const { return scopes_; }
+
+ private:
+  void AddOverrides();
+
+  const Rule* rule_;
+  bool takes_unknown_tiers_;
+  std::vector<CompiledCondition> conditions_;  ///< The cheapest first.
+  Budget budget_;
+  std::vector<std::string> scopes_;
+  std::unique_ptr<const PatternTable> overrides_;
+};
+
+/// What a call takes from a limit. Nothing if what it sent as a cost makes no sense.
+[[nodiscard]] std::optional<std::int64_t> CostOf(const Cost& cost, const Slots& slots,
+                                                 const Call& call, std::int64_t own_cost);
+
+}  // namespace sluice::rules

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/call.h"
+#include "rules/glob.h"
+#include "rules/literal_index.h"
+#include "rules/model.h"
+#include "rules/network_table.h"
+#include "rules/pattern_table.h"
+#include "rules/regex.h"
+
+namespace sluice::rules {
+
+/// Regular expressions by their text: rules often share them, and each takes memory.
+using RegexPool = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
+
+/// Small letters for large ones, of ASCII.
+[[nodiscard]] std::string Lowered(std::string_view text);
+/// `lowered` must have no large letters.
+[[nodiscard]] bool EqualsLowered(std::string_view text, std::string_view lowered);
+
+/// A condition of the model, made ready. Immutable, so any thread may ask; allocates nothing then,
+/// once RE2 has seen values of the kind.
+class CompiledCondition {
+ public:
+  /// Takes a condition whose patterns have no problem.
+  CompiledCondition(const Condition& condition, Slots& slots, RegexPool& regexes);
+
+  [[nodiscard]] bool Holds(const Call& call) const;
+
+  /// Larger for what takes longer: a rule asks its cheap conditions first.
+  [[nodiscard]] int effort() const { return effort_; }
+
+ private:
+  void AddPattern(const Pattern& pattern, RegexPool& regexes);
+  [[nodiscard]] bool TextMatches(std::string_view value) const;
+  [[nodiscard]] bool AddressMatches(const Call& call, std::string_view value) const;
+
+  Slot slot_;
+  Presence presence_;
+  bool ignore_case_;
+  bool matches_all_ = false;  ///< Any value will do.
+  int effort_ = 0;
+  std::vector<std::string> exact_;
+  std::vector<Glob> globs_;
+  std::unique_ptr<const PatternTable> many_;  ///< Instead of the two above if they are many.
+  std::vector<Literal> literals_;             ///< Regular expressions that say no more than this.
+  std::vector<std::shared_ptr<const Regex>> regexes_;
+  NetworkTable networks_;
+};
+
+}  // namespace sluice::rules

@@ -1,0 +1,53 @@
+#include "rules/cost_reader.h"
+
+#include <string>
+
+#include "rules/field_names.h"
+#include "rules/mapping.h"
+
+namespace sluice::rules {
+
+Cost UsualCost(std::string_view type) {
+  Cost cost;
+  if (type != "requests") cost.attribute = type;
+  return cost;
+}
+
+Cost ReadCost(Reading& reading, const Field& field, LimitLevel& level) {
+  Cost cost;
+  if (field->kind == YamlKind::kScalar && ParseDecimal(field->text)) {
+    cost.constant = reading.Whole(field, 1, kMaxAmount);
+    return cost;
+  }
+  if (field->kind != YamlKind::kMapping) {
+    reading.Wrong(field,
+                  "expected a whole number, or `{attribute: tokens, min: 1, max: 4096}`, "
+                  "found " +
+                      Found(*field.node));
+    return cost;
+  }
+  const Mapping mapping(reading, field, CostFields());
+  if (const Field attribute = mapping["attribute"]) {
+    cost.attribute = reading.Text(attribute, "the name of an attribute").value_or("");
+  } else {
+    reading.Wrong(field, "needs an `attribute` to take the cost from");
+  }
+  if (const Field least = mapping["min"]) {
+    cost.least = reading.Whole(least, 1, kMaxAmount).value_or(1);
+  }
+  if (const Field most = mapping["max"]) {
+    const auto value = reading.Whole(most, 1, kMaxAmount);
+    Given& given = level[Quantity::kMaxCost];
+    if (given) {
+      reading.WrongName(most, "says the same as `max_cost` on line " +
+                                  std::to_string(given.field.key.line) + "; leave one of them out");
+    } else if (value) {
+      given.whole = *value;
+      given.field = most;
+      given.level = Level::kRule;
+    }
+  }
+  return cost;
+}
+
+}  // namespace sluice::rules

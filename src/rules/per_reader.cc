@@ -1,0 +1,90 @@
+#include "rules/per_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "rules/suggestion.h"
+
+namespace sluice::rules {
+namespace {
+
+// "": no attribute, which is one budget for all; "custom": those that the rule names.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kScopes = {{
+    {"global", ""},
+    {"per_user", "user"},
+    {"per_ip", "ip"},
+    {"per_key", "api_key"},
+    {"per_api_key", "api_key"},
+    {"per_endpoint", "endpoint"},
+    {"per_tenant", "tenant"},
+    {"per_model", "model"},
+    {"custom", "custom"},
+}};
+
+std::vector<std::string> ReadAttributes(Reading& reading, const Field& field) {
+  std::vector<std::string> attributes;
+  for (const Field& item : reading.Items(field)) {
+    const auto name = reading.Text(item, "the name of an attribute such as api_key");
+    if (!name) continue;
+    if (*name == "global") {
+      reading.Wrong(item,
+                    "expected the name of an attribute, found `global`; one budget for all "
+                    "calls is `per: []`");
+    } else if (std::find(attributes.begin(), attributes.end(), *name) != attributes.end()) {
+      reading.Wrong(item, Shown(*name) + " stands here twice");
+    } else {
+      attributes.emplace_back(*name);
+    }
+  }
+  return attributes;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> ReadPer(const Mapping& rule) {
+  Reading& reading = rule.reading();
+  const Field per = rule["per"];
+  const Field scope = rule["scope"];
+  const Field attributes = rule["attributes"];
+  if (per && scope) (void)rule.Either("per", "scope");
+  const auto scoped = scope ? reading.Choice<std::string_view>(scope, kScopes) : std::nullopt;
+  const bool custom = scoped && *scoped == "custom";
+  if (attributes && !custom) {
+    reading.WrongName(attributes, "is of no use without `scope: custom`");
+  }
+  if (per) return ReadAttributes(reading, per);
+  if (!scoped) return std::nullopt;
+  if (!custom) {
+    return scoped->empty() ? std::vector<std::string>()
+                           : std::vector<std::string>{std::string(*scoped)};
+  }
+  if (!attributes) {
+    reading.Wrong(scope, "needs `attributes`, such as `attributes: [tenant, model]`");
+    return std::nullopt;
+  }
+  auto named = ReadAttributes(reading, attributes);
+  if (attributes->kind == YamlKind::kSequence && attributes->children.empty()) {
+    reading.Wrong(attributes, "names no attribute; one budget for all calls is `scope: global`");
+  }
+  return named;
+}
+
+std::string ReadHashTag(const Mapping& rule, const std::optional<std::vector<std::string>>& per) {
+  Reading& reading = rule.reading();
+  const Field field = rule["hash_tag"];
+  if (!field) return {};
+  const auto name = reading.Text(field, "the name of an attribute");
+  if (!name) return {};
+  if (!per) {
+    reading.Wrong(field, "needs a `per` that has " + Shown(*name) + " in it");
+  } else if (std::find(per->begin(), per->end(), *name) == per->end()) {
+    const std::vector<std::string_view> names(per->begin(), per->end());
+    reading.Wrong(field, "must be one of the attributes of `per`, found " + Shown(*name) +
+                             DidYouMean(*name, names));
+  }
+  return std::string(*name);
+}
+
+}  // namespace sluice::rules

@@ -1,0 +1,310 @@
+#include "rules/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "rules/endpoint_templates.h"
+#include "rules/field_names.h"
+#include "rules/file_checks.h"
+#include "rules/mapping.h"
+#include "rules/network.h"
+#include "rules/pattern_cover.h"
+#include "rules/pattern_reader.h"
+#include "rules/reading.h"
+#include "rules/rule_reader.h"
+#include "rules/suggestion.h"
+#include "rules/yaml_tree.h"
+
+namespace sluice::rules {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
+    {"allow", Default::kAllow},
+    {"deny", Default::kDeny},
+}};
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+/// Reads a whole document.
+class FileReader {
+ public:
+  FileReader(Reading& reading, const Field& root)
+      : reading_(reading), mapping_(reading, root, FileFields()) {}
+
+  RuleFile Read() {
+    file_.name = reading_.file();
+    if (!mapping_.ok()) return std::move(file_);
+    ReadDefaults();
+    ReadTiers();
+    ReadRules("rules");
+    ReadRules("rate_limits");
+    ReadList("allow", "whitelist", file_.allow);
+    ReadList("deny", "blacklist", file_.deny);
+    ReadKeys();
+    ReadKnownKeys();
+    ReadEndpoints();
+    if (const Field field = mapping_["default"]) {
+      file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(Default::kAllow);
+    }
+    CheckTiers();
+    WarnOfDenyingAll();
+    WarnOfUnusedNames();
+    CheckRules(reading_, file_, rules_);
+    TakeRules();
+    return std::move(file_);
+  }
+
+ private:
+  void ReadDefaults() {
+    const Field failure = mapping_["on_store_failure"];
+    const Field emergency = mapping_["emergency_limit"];
+    if (failure) defaults_.on_store_failure = ReadOnStoreFailure(reading_, failure);
+    if (emergency) defaults_.emergency = ReadLoneLimit(reading_, emergency);
+    const Field field = mapping_["defaults"];
+    if (!field) return;
+    const Mapping mapping(reading_, field, DefaultsFields());
+    if (!mapping.ok()) return;
+    defaults_.levels.defaults = ReadNamedLevels(mapping, Level::kDefaults);
+    if (const Field consistency = mapping["consistency"]) {
+      defaults_.consistency = ReadConsistency(reading_, consistency);
+    }
+    if (const Field headers = mapping["headers"]) defaults_.headers = reading_.Flag(headers);
+    if (const Field inner = mapping["on_store_failure"]) {
+      defaults_.on_store_failure = ReadOnStoreFailure(reading_, inner);
+      ReportTwice(inner, failure);
+    }
+    if (const Field inner = mapping["emergency_limit"]) {
+      defaults_.emergency = ReadLoneLimit(reading_, inner);
+      ReportTwice(inner, emergency);
+    }
+  }
+
+  void ReportTwice(const Field& inner, const Field& outer) {
+    if (!outer) return;
+    reading_.WrongName(
+        inner, "stands outside of `defaults` already, on line " + std::to_string(outer.key.line));
+  }
+
+  void ReadTiers() {
+    const Field field = mapping_["tiers"];
+    if (!field) return;
+    for (const Field& entry : reading_.Entries(field, "the names of tiers and their numbers")) {
+      file_.tiers.emplace_back(entry.name);
+      NamedLevels levels;
+      if (entry->kind == YamlKind::kScalar) {
+        levels.all = ReadLimitText(reading_, entry, Level::kTier);
+      } else if (entry->kind != YamlKind::kNull) {  // A tier may be just a name.
+        const Mapping mapping(reading_, entry, TierFields());
+        if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kTier);
+      }
+      defaults_.levels.tiers.emplace_back(entry.name, std::move(levels));
+    }
+  }
+
+  void ReadRules(std::string_view name) {
+    const Field field = mapping_[name];
+    if (!field) return;
+    if (field->kind != YamlKind::kSequence) {
+      reading_.Wrong(field, "expected a list of rules, found " + Found(*field.node));
+      return;
+    }
+    rules_.reserve(rules_.size() + field->children.size());
+    for (const Field& item : reading_.Items(field)) {
+      rules_.push_back(ReadOneRule(reading_, item, defaults_));
+    }
+  }
+
+  void ReadList(std::string_view name, std::string_view other, std::vector<Pattern>& list) {
+    const Field field = mapping_.Either(name, other);
+    if (!field) return;
+    const auto items = reading_.Items(field);
+    list.reserve(items.size());
+    for (const Field& item : items) {
+      if (auto pattern = ReadListEntry(reading_, item)) list.push_back(*std::move(pattern));
+    }
+  }
+
+  void AddKey(const Field& key, const Field& tier) {
+    auto pattern = ReadValue(reading_, key);
+    const auto name = reading_.Text(tier, "the name of a tier");
+    if (name) tier_names_.push_back(tier);
+    if (pattern && name) file_.keys.push_back({*std::move(pattern), std::string(*name)});
+  }
+
+  void ReadKeys() {
+    const Field field = mapping_["keys"];
+    if (!field) return;
+    if (field->kind == YamlKind::kMapping) {
+      for (const Field& entry : reading_.Entries(field, "keys")) {
+        const YamlNode key{.kind = YamlKind::kScalar, .position = entry.key, .text = entry.name};
+        Field as_field = entry;
+        as_field.node = &key;
+        AddKey(as_field, entry);
+      }
+      return;
+    }
+    for (const Field& item : reading_.Items(field)) {
+      const Mapping mapping(reading_, item, KeyFields());
+      if (!mapping.ok()) continue;
+      const Field key = mapping["key"];
+      const Field tier = mapping["tier"];
+      if (key && tier) {
+        AddKey(key, tier);
+      } else {
+        reading_.Wrong(item, "needs a `key`, which may be a pattern, and a `tier`");
+      }
+    }
+  }
+
+  void ReadKnownKeys() {
+    const Field field = mapping_["known_keys"];
+    if (!field) return;
+    for (const Field& item : reading_.Items(field)) {
+      if (auto pattern = ReadValue(reading_, item)) {
+        file_.known_keys.push_back(*std::move(pattern));
+      }
+    }
+    if (field->kind == YamlKind::kSequence && field->children.empty()) {
+      reading_.Wrong(field, "an empty list would make every key unknown; leave it out instead");
+    }
+  }
+
+  void ReadEndpoints() {
+    const Field field = mapping_["endpoints"];
+    if (!field) return;
+    std::unordered_set<std::string_view> seen;
+    for (const Field& item : reading_.Items(field)) {
+      const auto text = reading_.Text(item, "a template such as /v1/orders/{id}");
+      if (!text) continue;
+      if (const auto problem = TemplateProblem(*text)) {
+        reading_.Wrong(item, "not a template: " + *problem);
+      } else if (!seen.insert(*text).second) {
+        reading_.Wrong(item, Shown(*text) + " stands here twice");
+      } else {
+        file_.endpoints.emplace_back(*text);
+      }
+    }
+  }
+
+  void CheckTiers() {
+    if (const Field field = mapping_["default_tier"]) {
+      file_.default_tier = reading_.Text(field, "the name of a tier").value_or("");
+      if (!file_.default_tier.empty()) tier_names_.push_back(field);
+    }
+    // Without a list of tiers, any name is one.
+    if (!mapping_["tiers"]) return;
+    for (const ReadRule& rule : rules_) {
+      tier_names_.insert(tier_names_.end(), rule.tier_names.begin(), rule.tier_names.end());
+    }
+    const std::vector<std::string_view> names(file_.tiers.begin(), file_.tiers.end());
+    const std::unordered_set<std::string_view> known(names.begin(), names.end());
+    for (const Field& field : tier_names_) {
+      if (known.contains(field->text)) continue;
+      const std::string suggestion = DidYouMean(field->text, names);
+      reading_.Wrong(field, "unknown tier " + Shown(field->text) +
+                                (suggestion.empty() ? "; `tiers` does not name it" : suggestion));
+    }
+  }
+
+  void WarnOfDenyingAll() {
+    const Field field = mapping_.Either("deny", "blacklist");
+    if (!field) return;
+    for (const Pattern& pattern : file_.deny) {
+      const auto network = pattern.kind == PatternKind::kCidr ? ParseNetwork(pattern.text)
+                                                              : std::optional<Network>();
+      const bool all_addresses = network && network->prefix == (network->v4 ? 96 : 0);
+      if (!all_addresses && !IsEverything(pattern)) continue;
+      reading_.Warn(field, Shown(pattern.text) + " denies every call that has " +
+                               (all_addresses ? "such an address" : "an API key"));
+    }
+  }
+
+  // Numbers for limits that no rule has.
+  void WarnOfUnusedNames() {
+    std::unordered_set<std::string_view> names;
+    const auto add = [&](const Limits& limits) {
+      for (const NamedLimit& limit : limits) names.insert(limit.name);
+    };
+    for (const ReadRule& read : rules_) {
+      add(read.rule.variants.usual);
+      for (const auto& [tier, limits] : read.rule.variants.by_tier) add(limits);
+    }
+    const auto warn = [&](const NamedLevels& levels) {
+      for (const auto& [field, level] : levels.by_name) {
+        if (names.contains(field.name)) continue;
+        reading_.Warn(field, "no rule has a limit of this name");
+      }
+    };
+    warn(defaults_.levels.defaults);
+    for (const auto& [tier, levels] : defaults_.levels.tiers) warn(levels);
+  }
+
+  void TakeRules() {
+    std::stable_sort(rules_.begin(), rules_.end(),
+                     [](const ReadRule& a, const ReadRule& b) { return a.order < b.order; });
+    file_.rules.reserve(rules_.size());
+    for (ReadRule& rule : rules_) file_.rules.push_back(std::move(rule.rule));
+  }
+
+  Reading& reading_;
+  Mapping mapping_;
+  RuleDefaults defaults_;
+  RuleFile file_;
+  std::vector<ReadRule> rules_;
+  std::vector<Field> tier_names_;
+};
+
+ReadResult Refused(std::string name, Position position, std::string message) {
+  ReadResult result;
+  result.mistakes.push_back({std::move(name), position, {}, std::move(message)});
+  return result;
+}
+
+}  // namespace
+
+ReadResult Read(std::string name, std::string_view yaml) {
+  if (yaml.size() > kMaxFileBytes) {
+    return Refused(std::move(name), {},
+                   "is larger than the " + std::to_string(kMaxFileBytes) + " bytes that are read");
+  }
+  const auto parsed = YamlTree::Parse(yaml);
+  if (const auto* error = std::get_if<YamlError>(&parsed)) {
+    return Refused(std::move(name), error->position, error->message);
+  }
+  const YamlNode* root = std::get<YamlTree>(parsed).root();
+  if (root == nullptr || root->kind == YamlKind::kNull) {
+    return Refused(std::move(name), {}, "is empty; expected `rules`");
+  }
+  Reading reading(std::move(name));
+  RuleFile file =
+      FileReader(reading, Field{.node = root, .parent = reading.root(), .key = root->position})
+          .Read();
+  ReadResult result;
+  result.mistakes = reading.TakeMistakes();
+  result.warnings = reading.TakeWarnings();
+  if (result.mistakes.empty()) result.file = std::move(file);
+  return result;
+}
+
+ReadResult ReadFile(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  std::string text;
+  bool ok = file != nullptr;
+  while (ok && text.size() <= kMaxFileBytes && std::feof(file.get()) == 0) {
+    const std::size_t before = text.size();
+    text.resize(before + kReadBytes);
+    text.resize(before + std::fread(text.data() + before, 1, kReadBytes, file.get()));
+    ok = std::ferror(file.get()) == 0;
+  }
+  if (!ok) return Refused(path, {}, std::string("can't be read: ") + std::strerror(errno));
+  return Read(path, text);
+}
+
+}  // namespace sluice::rules

@@ -1,0 +1,184 @@
+#include "rules/reading.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "rules/number.h"
+#include "rules/suggestion.h"
+
+namespace sluice::rules {
+namespace {
+
+constexpr std::size_t kMaxMistakes = 100'000;
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string PathText(const Field& field) {
+  std::string text = Describe(field.parent, field.name);
+  if (field.index != Field::kNoItem) text += '[' + std::to_string(field.index) + ']';
+  return text;
+}
+
+std::vector<Mistake> InOrder(std::vector<Mistake> mistakes) {
+  std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
+    return std::tie(a.position.line, a.position.column) <
+           std::tie(b.position.line, b.position.column);
+  });
+  // The same number may be found wrong for several tiers and overrides.
+  std::vector<Mistake> once;
+  once.reserve(mistakes.size());
+  for (Mistake& mistake : mistakes) {
+    bool seen = false;
+    for (auto other = once.rbegin();
+         !seen && other != once.rend() && other->position == mistake.position; ++other) {
+      seen = *other == mistake;
+    }
+    if (!seen) once.push_back(std::move(mistake));
+  }
+  return once;
+}
+
+}  // namespace
+
+const FieldPath* Reading::PathOf(const Field& field) {
+  if (field.name.empty() && field.index == Field::kNoItem) return field.parent;
+  return &paths_.emplace_back(FieldPath{.parent = field.parent,
+                                        .name = field.name,
+                                        .index = field.index,
+                                        .is_item = field.index != Field::kNoItem});
+}
+
+Mistake Reading::About(const Field& field, Position position, std::string message) const {
+  return {file_, position, PathText(field), std::move(message)};
+}
+
+void Reading::Wrong(const Field& field, std::string message) {
+  if (mistakes_.size() >= kMaxMistakes) return;
+  // Where there is nothing, yaml-cpp points to what comes next.
+  const Position position = field->kind == YamlKind::kNull ? field.key : field->position;
+  mistakes_.push_back(About(field, position, std::move(message)));
+}
+
+void Reading::WrongName(const Field& field, std::string message) {
+  if (mistakes_.size() >= kMaxMistakes) return;
+  mistakes_.push_back(About(field, field.key, std::move(message)));
+}
+
+void Reading::WrongAt(Position position, const FieldPath* path, std::string message) {
+  if (mistakes_.size() >= kMaxMistakes) return;
+  mistakes_.push_back({file_, position, Describe(path), std::move(message)});
+}
+
+void Reading::Warn(const Field& field, std::string message) {
+  if (warnings_.size() >= kMaxMistakes) return;
+  warnings_.push_back(About(field, field->position, std::move(message)));
+}
+
+std::vector<Mistake> Reading::TakeMistakes() { return InOrder(std::move(mistakes_)); }
+std::vector<Mistake> Reading::TakeWarnings() { return InOrder(std::move(warnings_)); }
+
+std::optional<std::string_view> Reading::Text(const Field& field, std::string_view expected) {
+  if (field->kind == YamlKind::kScalar && !field->text.empty()) return field->text;
+  Wrong(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
+  return std::nullopt;
+}
+
+std::optional<bool> Reading::Flag(const Field& field) {
+  if (field->kind == YamlKind::kScalar) {
+    for (const std::string_view word : {"true", "on", "yes"}) {
+      if (IsSameWord(field->text, word)) return true;
+    }
+    for (const std::string_view word : {"false", "off", "no"}) {
+      if (IsSameWord(field->text, word)) return false;
+    }
+  }
+  Wrong(field, "expected true or false, found " + Found(*field.node));
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Reading::Whole(const Field& field, std::int64_t low,
+                                           std::int64_t high) {
+  const auto number =
+      field->kind == YamlKind::kScalar ? ParseWhole(field->text) : std::optional<std::int64_t>();
+  if (!number) {
+    Wrong(field, "expected a whole number, found " + Found(*field.node));
+  } else if (*number < low || *number > high) {
+    Wrong(field, "must be between " + std::to_string(low) + " and " + std::to_string(high) +
+                     ", found " + std::to_string(*number));
+  } else {
+    return number;
+  }
+  return std::nullopt;
+}
+
+void Reading::ReportChoice(const Field& field, std::span<const std::string_view> words) {
+  std::string message = "expected ";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) message += i + 1 == words.size() ? " or " : ", ";
+    message += words[i];
+  }
+  message += ", found " + Found(*field.node);
+  if (field->kind == YamlKind::kScalar) message += DidYouMean(field->text, words);
+  Wrong(field, std::move(message));
+}
+
+std::vector<Field> Reading::Items(const Field& field) {
+  if (field->kind != YamlKind::kSequence) return {field};
+  const FieldPath* path = PathOf(field);
+  std::vector<Field> items;
+  items.reserve(field->children.size());
+  for (std::size_t i = 0; i < field->children.size(); ++i) {
+    const YamlNode* node = field->children[i];
+    items.push_back({.node = node, .parent = path, .index = i, .key = node->position});
+  }
+  return items;
+}
+
+std::vector<Field> Reading::Entries(const Field& field, std::string_view expected) {
+  if (field->kind != YamlKind::kMapping) {
+    Wrong(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
+    return {};
+  }
+  const FieldPath* path = PathOf(field);
+  std::vector<Field> entries;
+  entries.reserve(field->children.size() / 2);
+  std::unordered_map<std::string_view, int> lines;
+  for (std::size_t i = 0; i + 1 < field->children.size(); i += 2) {
+    const YamlNode& key = *field->children[i];
+    const Field entry{
+        .node = field->children[i + 1], .parent = path, .name = key.text, .key = key.position};
+    if (key.kind != YamlKind::kScalar || key.text.empty()) {
+      WrongAt(key.position, path, "expected a field's name, found " + Found(key));
+      continue;
+    }
+    const auto [first, is_new] = lines.emplace(key.text, key.position.line);
+    if (!is_new) {
+      WrongName(entry, "stands here twice; first on line " + std::to_string(first->second));
+      continue;
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+std::string Found(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlKind::kNull:
+      return "nothing";
+    case YamlKind::kSequence:
+      return "a list";
+    case YamlKind::kMapping:
+      return "a mapping";
+    case YamlKind::kScalar:
+      break;
+  }
+  return node.text.empty() ? "an empty text" : Shown(node.text);
+}
+
+bool IsSameWord(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return Lower(x) == Lower(y); });
+}
+
+}  // namespace sluice::rules

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace re2 {
+class RE2;
+}  // namespace re2
+
+namespace sluice::rules {
+
+/// What is wrong with a regular expression, in RE2's words; nothing if it is right.
+[[nodiscard]] std::optional<std::string> RegexProblem(std::string_view text);
+
+/// A regular expression (RE2), found anywhere in a value unless it is anchored.
+///
+/// A caller must not escape a rule by what it sends: '.' stands for a newline too, and in an
+/// expression of ASCII characters for every byte, also where the value is not UTF-8.
+///
+/// Thread-safe. If RE2 runs out of the memory that it may use for its fast way, it takes the slow
+/// one; a match is never lost.
+class Regex {
+ public:
+  /// Nothing if `RegexProblem` finds one.
+  [[nodiscard]] static std::optional<Regex> Compile(std::string_view text);
+
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+  ~Regex();
+
+  [[nodiscard]] bool Matches(std::string_view value) const;
+
+ private:
+  explicit Regex(std::unique_ptr<re2::RE2> compiled);
+
+  std::unique_ptr<re2::RE2> compiled_;
+};
+
+/// True if '.' and the like stand for bytes in this expression, and not for UTF-8 characters.
+[[nodiscard]] bool ReadsBytes(std::string_view text);
+
+}  // namespace sluice::rules

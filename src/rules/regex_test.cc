@@ -1,0 +1,57 @@
+#include "rules/regex.h"
+
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice::rules {
+namespace {
+
+bool Matches(std::string_view regex, std::string_view value) {
+  const auto compiled = Regex::Compile(regex);
+  EXPECT_TRUE(compiled) << regex;
+  return compiled && compiled->Matches(value);
+}
+
+TEST(Regex, IsFoundAnywhereUnlessAnchored) {
+  EXPECT_TRUE(Matches("orders", "/v1/orders/7"));
+  EXPECT_FALSE(Matches("^orders", "/v1/orders/7"));
+  EXPECT_TRUE(Matches("^/v1/(orders|carts)/[0-9]+$", "/v1/carts/12"));
+}
+
+TEST(Regex, NobodyEscapesByStrangeBytes) {
+  EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\xFF\xFE"));
+  EXPECT_TRUE(Matches("^/v1/orders/[^/]+$", "/v1/orders/\xC3"));
+  EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\n"));
+  EXPECT_TRUE(Matches("^/.$", std::string_view("/\0", 2)));
+}
+
+TEST(Regex, CharactersOutsideAsciiAreCharacters) {
+  EXPECT_TRUE(Matches("^/[äö]$", "/ö"));
+  EXPECT_TRUE(Matches("^/\\pL$", "/ö"));
+}
+
+TEST(Regex, WhatIsWrongIsSaid) {
+  EXPECT_EQ(RegexProblem("^/v1/.*"), std::nullopt);
+  EXPECT_THAT(RegexProblem("a(b").value_or(""), testing::HasSubstr("missing )"));
+  EXPECT_FALSE(Regex::Compile("a(b"));
+}
+
+TEST(Regex, AMatchIsNotLostWhenTheFastWayRunsOutOfMemory) {
+  // A DFA of this needs a state for each of 2^20 combinations.
+  const auto regex = Regex::Compile("[ab]*a[ab]{20}$");
+  ASSERT_TRUE(regex);
+  std::string value;
+  unsigned state = 1;
+  for (int i = 0; i < 400'000; ++i) {
+    state = state * 1103515245 + 12345;
+    value += (state >> 16 & 1) != 0 ? 'a' : 'b';
+  }
+  value += std::string("a").append(20, 'b');
+  EXPECT_TRUE(regex->Matches(value));
+}
+
+}  // namespace
+}  // namespace sluice::rules

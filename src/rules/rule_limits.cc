@@ -1,0 +1,298 @@
+#include "rules/rule_limits.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "rules/cost_reader.h"
+#include "rules/field_names.h"
+#include "rules/limit_maker.h"
+#include "rules/suggestion.h"
+
+namespace sluice::rules {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 128;
+
+// What a rule can't say of all its limits at once if it has several.
+constexpr Quantity kAmounts[] = {Quantity::kLimit, Quantity::kCapacity, Quantity::kRefillRate,
+                                 Quantity::kWindow};
+
+bool IsSame(const Limits& a, const Limits& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const NamedLimit& x, const NamedLimit& y) {
+                      return x.limit == y.limit && x.reject_all == y.reject_all &&
+                             x.window == y.window && x.cost.max_cost == y.cost.max_cost;
+                    });
+}
+
+std::string NameOf(const std::string& type, const LimitLevel& level) {
+  const Given& anchor = level[Quantity::kAnchor];
+  const Given& window = level[Quantity::kWindow];
+  if (level[Quantity::kAlgorithm].algorithm == Algorithm::kConcurrency) return type + "_in_flight";
+  if (anchor && IsCalendar(anchor.anchor)) {
+    return type + "_per_" + std::string(anchor.field->text);
+  }
+  return window ? type + "_per_" + DurationName(window.duration) : type;
+}
+
+// What `params` and the rule itself say, which must not be the same.
+void Join(Reading& reading, LimitLevel& level, const LimitLevel& params) {
+  for (std::size_t i = 0; i < kQuantities; ++i) {
+    if (!params.given[i]) continue;
+    if (level.given[i]) {
+      reading.WrongName(params.given[i].field, "stands in the rule itself already, on line " +
+                                                   std::to_string(level.given[i].field.key.line));
+    }
+  }
+  LayOver(level, params);
+}
+
+}  // namespace
+
+const NamedLevels* FileLevels::Tier(std::string_view name) const {
+  for (const auto& [tier, level] : tiers) {
+    if (tier == name) return &level;
+  }
+  return nullptr;
+}
+
+bool FileLevels::Lacks(const std::optional<std::string>& tier) const {
+  return tier && !tiers.empty() && Tier(*tier) == nullptr;
+}
+
+NamedLevels ReadNamedLevels(const Mapping& mapping, Level level) {
+  Reading& reading = mapping.reading();
+  NamedLevels levels;
+  levels.all = ReadLimitLevel(mapping, level);
+  if (const Field limits = mapping["limits"]) {
+    for (const Field& entry : reading.Entries(limits, "the names of limits and their numbers")) {
+      if (entry->kind == YamlKind::kScalar) {
+        levels.by_name.emplace_back(entry, ReadLimitText(reading, entry, level));
+      } else {
+        const Mapping numbers(reading, entry, NumbersFields());
+        levels.by_name.emplace_back(entry, ReadLimitLevel(numbers, level));
+      }
+    }
+  }
+  return levels;
+}
+
+std::optional<Limit> ReadLoneLimit(Reading& reading, const Field& field) {
+  const std::size_t before = reading.mistakes();
+  LimitLevel level = field->kind == YamlKind::kScalar
+                         ? ReadLimitText(reading, field, Level::kRule)
+                         : ReadLimitLevel(Mapping(reading, field, NumbersFields()), Level::kRule);
+  const MadeLimit made = MakeLimit(reading, level);
+  if (reading.mistakes() > before) return std::nullopt;
+  if (made.reject_all) {
+    reading.Wrong(field, "rejects every call; that is `on_store_failure: closed`");
+    return std::nullopt;
+  }
+  if (!made.limit) reading.Wrong(field, made.missing);
+  return made.limit;
+}
+
+bool RuleLimits::Read(const Mapping& rule, const Field& rule_field) {
+  const std::size_t before = reading_.mistakes();
+  all_ = ReadLimitLevel(rule, Level::kRule);
+  if (const Field params = rule["params"]) {
+    const Mapping mapping(reading_, params, NumbersFields());
+    Join(reading_, all_, ReadLimitLevel(mapping, Level::kRule));
+  }
+  std::string_view type = "requests";
+  if (const Field field = rule["type"]) type = reading_.Text(field, "a name").value_or(type);
+  const Field cost_field = rule["cost"];
+  const Cost cost = cost_field ? ReadCost(reading_, cost_field, all_) : Cost{};
+
+  Field list = rule["limits"];
+  if (const Field limit = rule["limit"]; limit && limit->kind == YamlKind::kSequence) {
+    list = rule.Either("limits", "limit");
+  }
+  if (!list) {
+    specs_.push_back({.field = rule_field,
+                      .cost_field = cost_field,
+                      .type = std::string(type),
+                      .cost = cost_field ? cost : UsualCost(type)});
+  } else {
+    for (const Quantity quantity : kAmounts) {
+      if (!all_[quantity]) continue;
+      reading_.WrongName(all_[quantity].field,
+                         "stands beside a list of limits; put it into the list");
+    }
+    const std::vector<Field> items =
+        list->kind == YamlKind::kMapping ? reading_.Entries(list, "limits") : reading_.Items(list);
+    if (items.empty()) reading_.Wrong(list, "has no limit in it");
+    if (items.size() > kMaxLimitsPerCall) {
+      reading_.Wrong(list, "has " + std::to_string(items.size()) + " limits; at most " +
+                               std::to_string(kMaxLimitsPerCall) + " can be met by a call");
+    }
+    for (const Field& item : items) ReadItem(item, type, cost, cost_field);
+  }
+  return reading_.mistakes() == before && FindNames();
+}
+
+bool RuleLimits::ReadItem(const Field& item, std::string_view type, const Cost& cost,
+                          const Field& cost_field) {
+  Spec& spec = specs_.emplace_back();
+  spec.field = item;
+  spec.type = type;
+  spec.cost = cost_field ? cost : UsualCost(type);
+  spec.cost_field = cost_field;
+  spec.name = item.index == Field::kNoItem ? item.name : std::string_view();
+  if (item->kind == YamlKind::kScalar) {
+    spec.own = ReadLimitText(reading_, item, Level::kRule);
+    return true;
+  }
+  const Mapping mapping(reading_, item, LimitFields());
+  if (!mapping.ok()) return false;
+  spec.own = ReadLimitLevel(mapping, Level::kRule);
+  if (const Field field = mapping["type"]) {
+    spec.type = reading_.Text(field, "a name").value_or("requests");
+    if (!cost_field) spec.cost = UsualCost(spec.type);
+  }
+  if (const Field field = mapping["cost"]) {
+    spec.cost = ReadCost(reading_, field, spec.own);
+    spec.cost_field = field;
+  }
+  if (const Field field = mapping["name"]) {
+    if (!spec.name.empty()) reading_.WrongName(field, "the limit has a name: " + Shown(spec.name));
+    spec.name = reading_.Text(field, "a name").value_or("");
+  }
+  return true;
+}
+
+bool RuleLimits::FindNames() {
+  std::unordered_map<std::string, int> lines;
+  bool ok = true;
+  for (Spec& spec : specs_) {
+    const bool given = !spec.name.empty();
+    if (!given) {
+      spec.name =
+          specs_.size() == 1 ? spec.type : NameOf(spec.type, LevelsOf(spec, nullptr, nullptr));
+    }
+    if (spec.name.size() > kMaxNameBytes) {
+      reading_.Wrong(spec.field,
+                     "the limit's name is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+      ok = false;
+    }
+    const auto [first, is_new] = lines.emplace(spec.name, spec.field->position.line);
+    if (is_new) continue;
+    reading_.Wrong(spec.field, "a second limit named " + Shown(spec.name) +
+                                   "; the first is on line " + std::to_string(first->second) +
+                                   (given ? "" : "; give each a `name`"));
+    ok = false;
+  }
+  return ok;
+}
+
+LimitLevel RuleLimits::LevelsOf(const Spec& spec, const NamedLevels* tier,
+                                const NamedLevels* stronger) const {
+  LimitLevel level;
+  const auto lay_over = [&](const NamedLevels& levels) {
+    LayOver(level, levels.all);
+    if (const LimitLevel* named = levels.Find(spec.name)) LayOver(level, *named);
+  };
+  lay_over(levels_.defaults);
+  if (tier != nullptr) lay_over(*tier);
+  LayOver(level, all_);
+  LayOver(level, spec.own);
+  if (stronger != nullptr) lay_over(*stronger);
+  return level;
+}
+
+RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const NamedLevels* stronger) {
+  Made made{.limits = Limits()};
+  for (const Spec& spec : specs_) {
+    LimitLevel level = LevelsOf(spec, tier, stronger);
+    MadeLimit limit = MakeLimit(reading_, level);
+    if (!limit.limit) {
+      made.limits.reset();
+      if (made.missing.empty()) made.missing = std::move(limit.missing);
+      continue;
+    }
+    if (!made.limits) continue;
+    NamedLimit& named = made.limits->emplace_back(NamedLimit{.name = spec.name,
+                                                             .type = spec.type,
+                                                             .limit = *limit.limit,
+                                                             .reject_all = limit.reject_all,
+                                                             .window = limit.window,
+                                                             .cost = spec.cost,
+                                                             .settings = SettingsOf(level)});
+    if (level[Quantity::kMaxCost]) named.cost.max_cost = level[Quantity::kMaxCost].whole;
+    CheckCost(spec, named);
+  }
+  return made;
+}
+
+void RuleLimits::CheckCost(const Spec& spec, const NamedLimit& limit) {
+  if (!spec.cost_field) return;
+  const std::int64_t least = spec.cost.constant.value_or(spec.cost.least);
+  if (limit.cost.max_cost && least > *limit.cost.max_cost) {
+    reading_.Wrong(spec.cost_field,
+                   "is at least " + std::to_string(least) +
+                       ", more than `max_cost` allows: " + std::to_string(*limit.cost.max_cost));
+  } else if (!limit.reject_all && least > limit.limit.cap()) {
+    reading_.Wrong(spec.cost_field,
+                   "rejects every call: each takes " + std::to_string(least) + ", and at most " +
+                       std::to_string(limit.limit.cap()) +
+                       " fit; write `reject_all: true` instead of numbers if that is meant");
+  }
+}
+
+Variants RuleLimits::Make(const std::optional<std::string>& tier, const NamedLevels* stronger,
+                          const Field& place) {
+  Variants variants;
+  const std::size_t before = reading_.mistakes();
+  Made usual = MakeFor(tier ? levels_.Tier(*tier) : nullptr, stronger);
+  if (reading_.mistakes() > before) return variants;
+  bool any_tier = false;
+  if (!tier) {
+    for (const auto& [name, level] : levels_.tiers) {
+      if (level.empty()) continue;
+      Made made = MakeFor(&level, stronger);
+      if (made.limits) {
+        any_tier = true;
+        const bool same = usual.limits && IsSame(*made.limits, *usual.limits);
+        if (!same) variants.by_tier.emplace(name, *std::move(made.limits));
+      } else if (!made.missing.empty() && (usual.limits || level.all.has_amount())) {
+        reading_.Wrong(place, "for the tier " + Shown(name) + ": " + made.missing);
+      }
+    }
+  }
+  if (usual.limits) {
+    variants.usual = *std::move(usual.limits);
+  } else if (!any_tier && reading_.mistakes() == before && !levels_.Lacks(tier)) {
+    reading_.Wrong(place, usual.missing);
+  }
+  return variants;
+}
+
+void RuleLimits::CheckOverride(const NamedLevels& override_levels) {
+  std::vector<std::string_view> names;
+  for (const Spec& spec : specs_) names.push_back(spec.name);
+  for (const auto& [field, level] : override_levels.by_name) {
+    if (std::find(names.begin(), names.end(), field.name) != names.end()) continue;
+    std::string message = "the rule has no such limit";
+    const std::string suggestion = DidYouMean(field.name, names);
+    if (!suggestion.empty()) {
+      message += suggestion;
+    } else {
+      message += "; it has ";
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        message += (i > 0 ? ", " : "") + Shown(names[i]);
+      }
+    }
+    reading_.WrongName(field, std::move(message));
+  }
+  if (specs_.size() == 1) return;
+  for (const Quantity quantity : kAmounts) {
+    const Given& given = override_levels.all[quantity];
+    if (!given) continue;
+    reading_.Wrong(given.field, "the rule has several limits; say which, as in `limits: {" +
+                                    std::string(names[0]) + ": 10/s}`");
+    break;
+  }
+}
+
+}  // namespace sluice::rules

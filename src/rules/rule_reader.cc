@@ -1,0 +1,246 @@
+#include "rules/rule_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rules/field_names.h"
+#include "rules/mapping.h"
+#include "rules/match_reader.h"
+#include "rules/pattern_reader.h"
+#include "rules/per_reader.h"
+#include "rules/suggestion.h"
+
+namespace sluice::rules {
+namespace {
+
+constexpr std::int64_t kMaxOrder = 1'000'000'000;
+constexpr std::size_t kMaxIdBytes = 256;
+
+constexpr std::array<std::pair<std::string_view, Priority>, 2> kPriorities = {{
+    {"standard", Priority::kStandard},
+    {"strict", Priority::kStrict},
+}};
+
+class RuleReader {
+ public:
+  RuleReader(Reading& reading, const Field& field, const RuleDefaults& defaults)
+      : reading_(reading),
+        defaults_(defaults),
+        mapping_(reading, field, RuleFields()),
+        limits_(reading, defaults.levels) {
+    read_.field = field;
+    rule_.position = field->position;
+  }
+
+  ReadRule Read(std::size_t mistakes_before) {
+    if (!mapping_.ok()) return std::move(read_);
+    ReadIdentity();
+    ReadFlags();
+    ReadConditions();
+    rule_.per = ReadPer(mapping_);
+    rule_.hash_tag = ReadHashTag(mapping_, rule_.per);
+    ReadFailure();
+    limits_ok_ = limits_.Read(mapping_, read_.field);
+    if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, nullptr, read_.field);
+    ReadOverrides();
+    read_.complete = reading_.mistakes() == mistakes_before;
+    return std::move(read_);
+  }
+
+ private:
+  void ReadIdentity() {
+    read_.id = mapping_.Either("id", "name");
+    if (!read_.id) {
+      reading_.Wrong(read_.field, "needs an `id`, which its keys are counted under");
+    } else if (const auto id = reading_.Text(read_.id, "a name")) {
+      rule_.id = *id;
+      if (id->size() > kMaxIdBytes) {
+        reading_.Wrong(read_.id, "is longer than " + std::to_string(kMaxIdBytes) + " bytes");
+      }
+    }
+    if (const Field version = mapping_["version"]) {
+      constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+      rule_.version = reading_.Whole(version, 0, kMax).value_or(0);
+    }
+    if (const Field description = mapping_["description"]) {
+      rule_.description = reading_.Text(description, "a text").value_or("");
+    }
+    if (const Field order = mapping_["order"]) {
+      read_.order = reading_.Whole(order, -kMaxOrder, kMaxOrder).value_or(0);
+    }
+  }
+
+  void ReadFlag(std::string_view name, bool& flag) {
+    if (const Field field = mapping_[name]) flag = reading_.Flag(field).value_or(flag);
+  }
+
+  void ReadFlags() {
+    rule_.headers = defaults_.headers.value_or(true);
+    ReadFlag("enabled", rule_.enabled);
+    ReadFlag("final", rule_.final);
+    ReadFlag("shadow", rule_.shadow);
+    ReadFlag("headers", rule_.headers);
+  }
+
+  void ReadConditions() {
+    Field tier = mapping_["tier"];
+    std::vector<Condition> tiers;
+    if (tier) tiers.push_back(ReadTiers(reading_, tier));
+    if (const Field match = mapping_["match"]) {
+      for (Condition& condition : ReadMatch(reading_, match)) {
+        const bool is_tier = condition.attribute == "tier";
+        if (is_tier && tier) {
+          reading_.WrongAt(
+              condition.position, reading_.PathOf(match),
+              "`tier` stands in the rule itself already, on line " + std::to_string(tier.key.line));
+        }
+        (is_tier ? tiers : rule_.match).push_back(std::move(condition));
+      }
+      if (!tier && !tiers.empty()) {
+        tier = Mentioned(match, "tier");
+      }
+    }
+    for (Condition& condition : tiers) {
+      const bool one = condition.any_of.size() == 1 &&
+                       condition.any_of[0].kind == PatternKind::kExact && tiers.size() == 1;
+      if (one) {
+        rule_.tier = condition.any_of[0].text;
+      } else {
+        rule_.match.push_back(std::move(condition));
+      }
+    }
+    if (tier) NameTiers(tier);
+  }
+
+  // The field of `mapping` with this name, which is there.
+  Field Mentioned(const Field& mapping, std::string_view name) {
+    const FieldPath* path = reading_.PathOf(mapping);
+    for (std::size_t i = 0; i + 1 < mapping->children.size(); i += 2) {
+      if (mapping->children[i]->text != name) continue;
+      return {.node = mapping->children[i + 1],
+              .parent = path,
+              .name = name,
+              .key = mapping->children[i]->position};
+    }
+    return {};
+  }
+
+  void NameTiers(const Field& tier) {
+    if (tier->kind == YamlKind::kMapping) return;
+    for (const Field& item : reading_.Items(tier)) {
+      const bool is_name = item->kind == YamlKind::kScalar &&
+                           item->text.find_first_of("*?") == std::string_view::npos;
+      if (is_name) read_.tier_names.push_back(item);
+    }
+  }
+
+  void ReadFailure() {
+    if (const Field field = mapping_["priority"]) {
+      rule_.priority = reading_.Choice<Priority>(field, kPriorities).value_or(rule_.priority);
+    }
+    const bool strict = rule_.priority == Priority::kStrict;
+    rule_.consistency = defaults_.consistency.value_or(Consistency::kExact);
+    if (const Field field = mapping_["consistency"]) {
+      rule_.consistency = ReadConsistency(reading_, field).value_or(rule_.consistency);
+      if (strict && rule_.consistency == Consistency::kLeased) {
+        reading_.Wrong(field,
+                       "contradicts `priority: strict`, which never leases; leave one of "
+                       "them out");
+      }
+    }
+    if (strict) rule_.consistency = Consistency::kExact;
+
+    rule_.on_store_failure = strict ? OnStoreFailure::kLocal
+                                    : defaults_.on_store_failure.value_or(OnStoreFailure::kOpen);
+    if (const Field field = mapping_["on_store_failure"]) {
+      rule_.on_store_failure = ReadOnStoreFailure(reading_, field).value_or(rule_.on_store_failure);
+    }
+    const bool local = rule_.on_store_failure == OnStoreFailure::kLocal;
+    if (const Field field = mapping_["emergency_limit"]) {
+      rule_.emergency = ReadLoneLimit(reading_, field);
+      if (!local) {
+        reading_.WrongName(field, "is of no use without `on_store_failure: local`");
+      }
+    } else if (local) {
+      rule_.emergency = defaults_.emergency;
+    }
+  }
+
+  void ReadOverrides() {
+    const Field field = mapping_.Either("override", "overrides");
+    if (!field) return;
+    const auto entries =
+        reading_.Entries(field, "values of what the budget is per, and their numbers");
+    if (rule_.per && rule_.per->empty() && !entries.empty()) {
+      reading_.WrongName(field,
+                         "can never match: with `per: []` there is one budget for all calls");
+      return;
+    }
+    for (const Field& entry : entries) ReadOverride(entry);
+  }
+
+  void ReadOverride(const Field& entry) {
+    const YamlNode whose{.kind = YamlKind::kScalar, .position = entry.key, .text = entry.name};
+    Field name = entry;
+    name.node = &whose;
+    auto pattern = ReadValue(reading_, name);
+    const std::size_t before = reading_.mistakes();
+    NamedLevels levels;
+    if (entry->kind == YamlKind::kScalar) {
+      levels.all = ReadLimitText(reading_, entry, Level::kOverride);
+    } else {
+      const Mapping mapping(reading_, entry, OverrideFields());
+      if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kOverride);
+    }
+    if (reading_.mistakes() > before) return;
+    if (levels.empty()) {
+      reading_.Wrong(entry, "sets nothing; expected numbers such as `capacity: 1000`");
+      return;
+    }
+    if (!limits_ok_) return;
+    limits_.CheckOverride(levels);
+    if (reading_.mistakes() > before) return;
+    Variants variants = limits_.Make(rule_.tier, &levels, entry);
+    if (!pattern) return;
+    rule_.overrides.push_back({*std::move(pattern), std::move(variants)});
+    read_.override_fields.push_back(entry);
+  }
+
+  Reading& reading_;
+  const RuleDefaults& defaults_;
+  Mapping mapping_;
+  RuleLimits limits_;
+  bool limits_ok_ = false;
+  ReadRule read_;
+  Rule& rule_ = read_.rule;
+};
+
+}  // namespace
+
+ReadRule ReadOneRule(Reading& reading, const Field& field, const RuleDefaults& defaults) {
+  const std::size_t before = reading.mistakes();
+  return RuleReader(reading, field, defaults).Read(before);
+}
+
+std::optional<Consistency> ReadConsistency(Reading& reading, const Field& field) {
+  static constexpr std::array<std::pair<std::string_view, Consistency>, 2> kWords = {{
+      {"exact", Consistency::kExact},
+      {"leased", Consistency::kLeased},
+  }};
+  return reading.Choice<Consistency>(field, kWords);
+}
+
+std::optional<OnStoreFailure> ReadOnStoreFailure(Reading& reading, const Field& field) {
+  static constexpr std::array<std::pair<std::string_view, OnStoreFailure>, 3> kWords = {{
+      {"open", OnStoreFailure::kOpen},
+      {"closed", OnStoreFailure::kClosed},
+      {"local", OnStoreFailure::kLocal},
+  }};
+  return reading.Choice<OnStoreFailure>(field, kWords);
+}
+
+}  // namespace sluice::rules
