@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "limiter/limiter.h"
@@ -18,8 +19,7 @@ namespace sluice::server {
 /// What all loops of a server have in common. Each part says for itself how threads may share it; those that
 /// are plain values don't change once the loops run.
 struct Shared {
-  Shared(Config its_config, const telemetry::LogOptions& log_options)
-      : config(std::move(its_config)), log(log_options) {}
+  Shared(Config its_config, const telemetry::LogOptions& log_options);
 
   const Config config;
   std::string admin_token;  ///< Empty: none is needed, of local clients.
