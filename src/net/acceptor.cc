@@ -16,6 +16,7 @@ namespace {
 
 // In one turn; whoever is left is accepted in the next, when others have had theirs.
 constexpr int kMostAcceptsPerTurn = 256;
+constexpr int kMostAcceptsAtClose = 1 << 16;
 constexpr Micros kPause = std::chrono::milliseconds(50);
 
 Error Failed(const std::string& what, int error) {
@@ -130,6 +131,25 @@ bool IsOutOfDescriptors(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// The connection was over before we came to it: what accept(2) says to treat like EAGAIN.
+bool IsTheConnections(int error) {
+  switch (error) {
+    case ECONNABORTED:
+    case EPERM:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EOPNOTSUPP:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Fd OpenReserve() { return Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 }  // namespace
@@ -195,10 +215,12 @@ Acceptor::~Acceptor() { Close(); }
 
 void Acceptor::Close() {
   if (!socket_) return;
-  while (AcceptOne()) {
+  // No more than can have been waiting: others may keep coming.
+  for (int i = 0; i < kMostAcceptsAtClose && AcceptOne(); ++i) {
   }
   retry_.Cancel();
   if (!paused_) loop_.Unwatch(socket_.get(), *this);
+  paused_ = false;
   socket_.Close();
   reserve_.Close();
   struct stat file{};
@@ -228,10 +250,12 @@ bool Acceptor::AcceptOne() {
 
 bool Acceptor::OnError(int error) {
   if (error == EAGAIN) return false;
+  if (error == EINTR) return true;
   if (IsOutOfDescriptors(error)) return TurnAwayOne();
-  // The connection was over before we came to it: what accept(2) says to treat like EAGAIN.
-  if (error != EINTR) counters_.failed.Add();
-  return true;
+  counters_.failed.Add();
+  if (IsTheConnections(error)) return true;
+  Pause();
+  return false;
 }
 
 bool Acceptor::TurnAwayOne() {

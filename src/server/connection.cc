@@ -114,6 +114,7 @@ void Connection::Write() {
 
 void Connection::WriteSome() {
   std::string& output = session_->output();
+  could_write_ = all_.loop_.Now();
   while (written_ < output.size()) {
     const ssize_t count =
         send(socket_.get(), output.data() + written_, output.size() - written_, MSG_NOSIGNAL);
@@ -189,7 +190,7 @@ void Connection::CheckTime(SteadyTime now) {
   if (lingering_) {
     if (over(lingers_since_, limits.linger)) Close(nullptr);
   } else if (unwritten() > 0) {
-    if (over(active_, limits.write_timeout)) Close(&all_.counters_.slow_closed);
+    if (over(could_write_, limits.write_timeout)) Close(&all_.counters_.slow_closed);
   } else if (session_->pending() > 0) {
     return;  // It waits for us.
   } else if (session_->in_request()) {

@@ -54,6 +54,7 @@ class Connection final : public api::SessionHost, private net::Watcher {
   std::size_t written_ = 0;   // So much of the output.
   std::size_t position_ = 0;  // In all_.connections_.
   SteadyTime active_;         // When bytes last went either way.
+  SteadyTime could_write_{};  // When the kernel last took output, or would have.
   SteadyTime request_began_;  // Good while a request is under way.
   SteadyTime lingers_since_{};
   bool readable_ = false;     // There may be something to read.

@@ -1,7 +1,6 @@
 #include "server/connections.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "server/connection.h"
@@ -14,13 +13,16 @@ constexpr Micros kLongestSweep = std::chrono::seconds(1);
 constexpr Micros kShortestSweep = std::chrono::milliseconds(5);
 constexpr Micros kDrainSweep = std::chrono::milliseconds(100);
 
-// A limit is overrun by a quarter at most, but for very short ones.
+// A limit is overrun by a quarter at most, but for very short ones; lingering by its own length.
 Micros SweepIntervalFor(const ConnectionLimits& limits) {
   Micros interval = kLongestSweep;
-  for (const Micros limit :
-       {limits.idle_timeout, limits.request_timeout, limits.write_timeout, limits.linger}) {
-    if (limit > Micros{0}) interval = std::min(interval, limit / 4);
-  }
+  const auto keep = [&](Micros wanted) {
+    if (wanted > Micros{0}) interval = std::min(interval, wanted);
+  };
+  keep(limits.idle_timeout / 4);
+  keep(limits.request_timeout / 4);
+  keep(limits.write_timeout / 4);
+  keep(limits.linger);
   return std::max(interval, kShortestSweep);
 }
 

@@ -147,6 +147,16 @@ TEST(ConnectionsTest, WhoTakesNoneOfItsAnswerIsClosed) {
   EXPECT_TRUE(Eventually([&] { return server.totals().slow_closed == 1; }));
 }
 
+TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
+  TestServer server(WithLimits({.soft_output_bytes = 64 << 20,
+                                .hard_output_bytes = 64 << 20,
+                                .write_timeout = milliseconds(50)}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("big 15000000\n"));
+  EXPECT_TRUE(Eventually([&] { return !client.Send("x\n"); }));
+  EXPECT_EQ(server.totals().slow_closed, 1U);
+}
+
 TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
   TestServer server(WithLimits({.max_pending = 4}));
   Client client = Client::To(server.address());
