@@ -1,5 +1,6 @@
 #include "telemetry/process_stats.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
