@@ -1,173 +1,202 @@
-// The binary `sluice`. Until there is a server to run, it shows the algorithms at work.
+// The binary `sluice`: what its arguments mean. The commands have files of their own.
 
-#include <array>
-#include <chrono>
-#include <cstdint>
+#include <algorithm>
 #include <cstdio>
-#include <span>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <sluice/sluice.h>
+#include <CLI/CLI.hpp>
+
+#include "check_config.h"
+#include "demo.h"
+#include "explain_command.h"
+#include "simulate_command.h"
 
 namespace {
 
-using sluice::Limit;
-using sluice::Micros;
-using sluice::Rate;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
+using namespace sluice::app;  // NOLINT(google-build-using-namespace): this is its main file.
 
-constexpr std::string_view kUsage =
-    "Usage: sluice [command]\n"
-    "\n"
-    "  demo         Show how each algorithm answers a few calls, on a clock of its own (the "
-    "default).\n"
-    "  --version    Print the version.\n"
-    "  --help       Print this text.\n"
-    "\n"
-    "There is no server yet: limits are held in memory, by programs that link the library.\n";
+constexpr int kUsageError = 2;
 
-// Time stands still until the demonstration moves it, so that every run prints the same.
-class DemoClock final : public sluice::Clock {
+// What is to be run once the arguments are read.
+using Action = std::function<int()>;
+
+// The names of all commands begin in one column, their texts in another.
+class Formatter final : public CLI::Formatter {
  public:
-  [[nodiscard]] sluice::WallTime Now() const noexcept override { return now_; }
-  void MoveTo(Micros since_start) { now_ = kStart + since_start; }
-
- private:
-  static constexpr sluice::WallTime kStart = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
-  sluice::WallTime now_ = kStart;
-};
-
-// A call at a moment; or, with a cost of 0, the end of the oldest call in flight.
-struct Step {
-  Micros at;
-  std::int64_t cost = 1;
-};
-constexpr std::int64_t kEndOfCall = 0;
-
-struct Scene {
-  std::string title;
-  sluice::Result<Limit> limit;
-  std::vector<Step> steps;
-};
-
-std::vector<Scene> Scenes() {
-  const std::vector<Step> burst{{milliseconds(0)},   {milliseconds(100)}, {milliseconds(200)},
-                                {milliseconds(300)}, {milliseconds(700)}, {seconds(1)},
-                                {milliseconds(1500)}};
-  const sluice::SlidingWindowSpec three_a_second{.limit = 3, .window = seconds(1)};
-  std::vector<Scene> scenes;
-  scenes.push_back({"token_bucket: 3 at once, refilled with 2 a second",
-                    Limit::TokenBucket({.capacity = 3, .refill = Rate::PerSecond(2)}), burst});
-  scenes.push_back({"leaky_bucket: one every 500 ms, up to 3 in the bucket",
-                    Limit::LeakyBucket({.capacity = 3, .leak = Rate::PerSecond(2)}), burst});
-  scenes.push_back({"fixed_window: 3 in each second of the clock",
-                    Limit::FixedWindow({.limit = 3, .window = seconds(1)}), burst});
-  scenes.push_back({"sliding_window_log: 3 in any span of a second",
-                    Limit::SlidingWindowLog(three_a_second), burst});
-  scenes.push_back({"sliding_window_counter: about 3 in a second, from two counters",
-                    Limit::SlidingWindowCounter(three_a_second), burst});
-  scenes.push_back({"concurrency: 2 in flight",
-                    Limit::Concurrency({.limit = 2, .time_to_live = minutes(1)}),
-                    {{milliseconds(0)},
-                     {milliseconds(100)},
-                     {milliseconds(200)},
-                     {milliseconds(300), kEndOfCall},
-                     {milliseconds(400)}}});
-  return scenes;
-}
-
-// Rounded up, so that a wait is never told too short.
-std::string Seconds(Micros span) {
-  std::array<char, 32> text{};
-  const auto whole = std::chrono::ceil<milliseconds>(span);
-  std::snprintf(text.data(), text.size(), "%.3f s", static_cast<double>(whole.count()) / 1000);
-  return text.data();
-}
-
-std::string SecondsOrNothing(Micros span) { return span == Micros{0} ? "-" : Seconds(span); }
-
-void PrintRow(const char* at, const char* answer, const char* left, const char* retry_after,
-              const char* delay) {
-  std::printf("  %8s  %-8s %5s  %11s  %8s\n", at, answer, left, retry_after, delay);
-}
-
-bool Play(sluice::Limiter& limiter, DemoClock& clock, const Scene& scene) {
-  if (!scene.limit) {
-    std::fprintf(stderr, "%s: %s\n", scene.title.c_str(), scene.limit.error().message.c_str());
-    return false;
+  Formatter() {
+    column_width(34);
+    label("REQUIRED", "(required)");
   }
-  const sluice::NamedLimit limit{scene.title, *scene.limit};
-  std::vector<std::uint64_t> in_flight;
-  std::printf("\n%s\n", scene.title.c_str());
-  PrintRow("time", "answer", "left", "retry after", "delay");
-  for (const Step& step : scene.steps) {
-    clock.MoveTo(step.at);
-    if (step.cost == kEndOfCall) {
-      limiter.Release(limit, "you", in_flight.front());
-      in_flight.erase(in_flight.begin());
-      const auto look = limiter.Peek(limit, "you", 0);
-      PrintRow(Seconds(step.at).c_str(), "released",
-               std::to_string(look->headline.remaining).c_str(), "-", "-");
-      continue;
+};
+
+void AddDemo(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand(
+      "demo", "Show how each algorithm answers a few calls, on a clock of its own (the default)");
+  command->footer("Example:\n  sluice demo");
+  command->callback([&action] { action = Demo; });
+}
+
+void AddCheckConfig(CLI::App& app, Action& action, CheckConfigOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "check-config", "Tell everything that is wrong with rule files; exit 1 if something is");
+  command->footer("Example:\n  sluice check-config rules.yaml");
+  command->add_option("FILE", options.files, "Rule files")->required();
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&action, &options] { action = [&options] { return CheckConfig(options); }; });
+}
+
+void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "explain", "Show which lists and rules a call meets, and why not the others");
+  command->footer(
+      "Example:\n  sluice explain --rules rules.yaml --attr api_key=sk_prod_1 --attr "
+      "endpoint=/v1/orders/7");
+  command->add_option("--rules", options.rules, "The rule file")->required()->type_name("FILE");
+  const auto add_attribute = [&options](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw CLI::ValidationError("--attr", "expected name=value, found '" + text + "'");
     }
-    sluice::LimitStatus status;
-    const auto decision = limiter.Check(limit, "you", step.cost, &status);
-    if (!decision) {
-      std::fprintf(stderr, "%s\n", decision.error().message.c_str());
-      return false;
+    options.attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  };
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--attr",
+          [add_attribute](const std::vector<std::string>& texts) {
+            std::for_each(texts.begin(), texts.end(), add_attribute);
+          },
+          "An attribute of the call; once for each")
+      ->type_name("NAME=VALUE")
+      ->type_size(1)
+      ->expected(-1)
+      ->allow_extra_args(false);
+  command->add_option("--cost", options.cost, "What the call costs")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber.description(""));
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
+}
+
+// In seconds on the command line.
+void AddTolerance(CLI::App& command, SimulateOptions& options) {
+  command
+      .add_option_function<double>(
+          "--tolerance",
+          [&options](double seconds) {
+            options.tolerance =
+                std::chrono::duration_cast<sluice::Micros>(std::chrono::duration<double>(seconds));
+          },
+          "How far a row may go back in time, in seconds; it is judged at the time of the one "
+          "before [1]")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9).description(""));
+}
+
+void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "simulate", "Replay a trace of calls through rules, and tell what they would have done");
+  command->footer(
+      "The trace is CSV (the first row names the columns) or JSON lines; `time`, `cost` and "
+      "`duration`\nare special, everything else is an attribute.\n\n"
+      "Example:\n  sluice simulate --rules new.yaml --against today.yaml --traffic calls.csv");
+  command->add_option("--rules", options.rules, "The rule file")->required()->type_name("FILE");
+  command->add_option("--traffic", options.traffic, "The trace; - is standard input")
+      ->required()
+      ->type_name("TRACE");
+  command
+      ->add_option("--against", options.against,
+                   "The rule file in force today: tell the difference")
+      ->type_name("FILE");
+  command->add_option("--top", options.top, "How many of the keys denied most to tell")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--examples", options.examples,
+                   "How many calls to tell of each kind of difference")
+      ->type_name("N")
+      ->capture_default_str();
+  static const std::map<std::string, TimeUnit> kUnits{{"auto", TimeUnit::kByMagnitude},
+                                                      {"s", TimeUnit::kSeconds},
+                                                      {"ms", TimeUnit::kMillis},
+                                                      {"us", TimeUnit::kMicros},
+                                                      {"ns", TimeUnit::kNanos}};
+  command
+      ->add_option("--time-unit", options.unit,
+                   "What numbers mean as a time: s, ms, us, ns; auto goes by their size [auto]")
+      ->type_name("UNIT")
+      ->transform(CLI::CheckedTransformer(kUnits).description(""));
+  AddTolerance(*command, options);
+  command->add_option("--max-keys", options.max_keys, "Most keys to hold")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "Print JSON");
+  const auto add_progress = [&](const char* flag, ShowProgress progress, const char* text) {
+    command->add_flag_callback(flag, [&options, progress] { options.progress = progress; }, text);
+  };
+  add_progress("--progress", ShowProgress::kAlways, "Show how far it is, also if nobody looks");
+  add_progress("--no-progress", ShowProgress::kNever, "Don't show it on a terminal, either");
+  command->callback([&action, &options] { action = [&options] { return Simulate(options); }; });
+}
+
+// The first argument, if it is neither an option nor the name of a command.
+std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return {};
+  const auto commands =
+      app.get_subcommands([&](const CLI::App* command) { return command->get_name() == argv[1]; });
+  return commands.empty() ? argv[1] : "";
+}
+
+int Refuse(const std::string& message, const std::string& command) {
+  std::fprintf(stderr, "sluice: %s; see sluice %s--help\n", message.c_str(),
+               command.empty() ? "" : (command + ' ').c_str());
+  return kUsageError;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("Sluice " SLUICE_VERSION
+               ", a rate limiter. There is no server yet: limits are held "
+               "by programs that link the library.",
+               "sluice");
+  app.formatter(std::make_shared<Formatter>());
+  app.set_version_flag("--version", "sluice " SLUICE_VERSION, "Print the version and exit");
+  app.require_subcommand(0, 1);
+  app.footer("Each command tells more: sluice simulate --help");
+  Action action = Demo;
+  CheckConfigOptions check_config;
+  ExplainOptions explain;
+  SimulateOptions simulate;
+  AddDemo(app, action);
+  AddCheckConfig(app, action, check_config);
+  AddExplain(app, action, explain);
+  AddSimulate(app, action, simulate);
+  if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
+    return Refuse("unknown command '" + name + "'", "");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // Help or the version.
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    const auto commands = app.get_subcommands();
+    const std::string command = commands.empty() ? "" : commands.front()->get_name();
+    const std::vector<std::string> extra = app.remaining(true);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extra.empty()) {
+      return Refuse("unexpected argument '" + extra.front() + "'", command);
     }
-    if (decision->allowed) in_flight.push_back(status.receipt.slot);
-    const sluice::Verdict& verdict = decision->headline;
-    PrintRow(Seconds(step.at).c_str(), decision->allowed ? "allowed" : "denied",
-             std::to_string(verdict.remaining).c_str(),
-             SecondsOrNothing(verdict.retry_after).c_str(),
-             SecondsOrNothing(verdict.delay).c_str());
+    return Refuse(error.what(), command);
   }
-  return true;
-}
-
-int Demo() {
-  DemoClock clock;
-  auto limiter = sluice::Limiter::InMemory({.max_keys = 1000, .clock = &clock});
-  if (!limiter) {
-    std::fprintf(stderr, "sluice: %s\n", limiter.error().message.c_str());
-    return 1;
-  }
-  std::printf("Sluice %s. The same calls, as each algorithm answers them.\n", SLUICE_VERSION);
-  for (const Scene& scene : Scenes()) {
-    if (!Play(*limiter, clock, scene)) return 1;
-  }
-  return 0;
-}
-
-int Run(std::span<char* const> arguments) {
-  const std::string_view command = arguments.empty() ? "demo" : arguments.front();
-  if (arguments.size() > 1) {
-    std::fprintf(stderr, "sluice: unexpected argument '%s'; see sluice --help\n", arguments[1]);
-    return 2;
-  }
-  if (command == "demo") return Demo();
-  if (command == "--version") {
-    std::printf("sluice %s\n", SLUICE_VERSION);
-    return 0;
-  }
-  if (command == "--help" || command == "-h") {
-    std::printf("%.*s", static_cast<int>(kUsage.size()), kUsage.data());
-    return 0;
-  }
-  std::fprintf(stderr, "sluice: unknown command '%s'; see sluice --help\n", arguments.front());
-  return 2;
+  return action();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int result = Run(std::span<char* const>(argv, static_cast<std::size_t>(argc)).subspan(1));
+  const int result = Run(argc, argv);
   // A full disk or a closed pipe must not look like success.
   return std::fflush(stdout) == 0 ? result : 1;
 }

@@ -26,6 +26,9 @@ using SteadyTime = std::chrono::time_point<SteadyClock, Micros>;
 class SteadyClock {
  public:
   [[nodiscard]] static SteadyTime Now() noexcept;
+  /// The same clock for those who measure what takes less than a microsecond; since some moment in
+  /// the past.
+  [[nodiscard]] static std::chrono::nanoseconds Precise() noexcept;
 };
 
 /// Since the machine started, not counting when it slept: the clock that systemd compares by.

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <sluice/sluice.h>
 
 #include "redis/testing/redis_server.h"
+#include "store/redis/testing/documented_user.h"
 
 namespace sluice {
 namespace {
@@ -106,6 +108,44 @@ TEST(RedisLimiterTest, WithoutRedisTheFailureModeAnswersAndItHealsByItself) {
   // A try that was not answered in time may have been counted.
   EXPECT_LE(decision.headline.remaining, 999);
   EXPECT_GE(decision.headline.remaining, 1000 - tries);
+}
+
+TEST(RedisLimiterTest, TheDocumentedUserMayDoEverythingOverTls) {
+  const RedisServer server({.config = {"tls-auth-clients no"}, .tls = true});
+  const std::string password_file = (server.folder() / "password").string();
+  std::ofstream(password_file) << "a-long-one\n";
+  server.Do("ACL SETUSER sluice" +
+            store::testing::Join(store::testing::DocumentedUser("a-long-one")));
+  Limiter limiter =
+      Limiter::OnRedis({.url = "rediss://sluice@127.0.0.1:" + std::to_string(server.port()) +
+                               "?ca_file=" + server.certificates().ca_file +
+                               "&password_file=" + password_file,
+                        .deadline = std::chrono::seconds(10)})
+          .value();
+  const std::vector<NamedLimit> limits = {
+      {"bucket", *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerDay(1)})},
+      {"leaky", *Limit::LeakyBucket({.capacity = 10, .leak = Rate::PerDay(1)})},
+      {"window", *Limit::FixedWindow({.limit = 10, .anchor = Anchor::kYear})},
+      {"counter", *Limit::SlidingWindowCounter({.limit = 10, .window = kMaxWindow})},
+      {"log", *Limit::SlidingWindowLog({.limit = 10, .window = kMaxWindow})}};
+  for (const NamedLimit& limit : limits) {
+    SCOPED_TRACE(limit.name);
+    LimitStatus status;
+    const Decision decision = *limiter.Check(limit, "a", 4, &status);
+    ASSERT_TRUE(decision.allowed);
+    EXPECT_FALSE(decision.degraded);
+    EXPECT_EQ(limiter.Settle(limit, "a", status.receipt, 7)->remaining, 3);
+    EXPECT_EQ(limiter.Peek(limit, "a")->headline.remaining, 3);
+    EXPECT_EQ(limiter.Charge(limit, "a", 5)->remaining, 0);
+    EXPECT_EQ(limiter.Inspect(limit, "a")->level, -2);
+    EXPECT_EQ(limiter.Grant(limit, "a", 2)->remaining, 2);
+    EXPECT_TRUE(limiter.Reset(limit, "a"));
+  }
+  const NamedLimit slots{"slots", *Limit::Concurrency({.limit = 2})};
+  LimitStatus status;
+  EXPECT_FALSE(limiter.Check(slots, "a", 1, &status)->degraded);
+  EXPECT_TRUE(limiter.Renew(slots, "a", status.receipt.slot));
+  EXPECT_TRUE(limiter.Release(slots, "a", status.receipt.slot));
 }
 
 TEST(RedisLimiterTest, AUrlThatMakesNoSenseIsRefusedWithoutItsPassword) {

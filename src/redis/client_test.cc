@@ -148,6 +148,27 @@ TEST_F(ClientTest, ClosingAnswersWhatIsPending) {
   EXPECT_EQ(client.state(), State::kClosed);
 }
 
+TEST_F(ClientTest, ClosingAnswersWhatFoundNoRoom) {
+  Options options = server_.ClientOptions();
+  options.max_queued = 0;
+  Client client(loop_, options);
+  Outcome& rejected = Send(client, {"PING"});
+  EXPECT_EQ(rejected.times, 0) << "handlers never run inside Send";
+  client.Close();
+  EXPECT_EQ(rejected.times, 1);
+  EXPECT_EQ(rejected.error.failure, Failure::kQueueFull);
+  RunFor(milliseconds(1));
+  EXPECT_EQ(rejected.times, 1);
+}
+
+TEST_F(ClientTest, WhatWasAnsweredIsNoLongerInFlight) {
+  Client client(loop_, server_.ClientOptions());
+  for (int i = 0; i < 3; ++i) Send(client, {"PING"});
+  WaitForAll();
+  EXPECT_EQ(client.StatsApprox().in_flight, 0U);
+  EXPECT_EQ(client.StatsApprox().queued, 0U);
+}
+
 TEST_F(ClientTest, AHandlerMayCloseTheClient) {
   Client client(loop_, server_.ClientOptions());
   std::string command;

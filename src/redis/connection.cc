@@ -92,6 +92,7 @@ void Client::Connection::OnEnded(const std::string& reason) {
 void Client::Connection::OnData(std::string_view bytes) {
   counters_.bytes_received.Add(bytes.size());
   last_heard_ = loop_.Now();
+  turn_end_.Ask();
   decoder_.Feed(bytes);
   // A reply may end the connection, or its handler the client.
   while (stream_) {
@@ -133,6 +134,8 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
       return WritePending();
     case Handshake::Step::kRefused:
       return Drop(Failure::kRefused, handshake_->error());
+    case Handshake::Step::kNotNow:
+      return Drop(Failure::kNotConnected, handshake_->error());
     case Handshake::Step::kDone:
       protocol_ = handshake_->protocol();
       handshake_.reset();
@@ -180,6 +183,7 @@ void Client::Connection::Close() {
   counters_.queued.Set(0);
   counters_.in_flight.Set(0);
   Finish(ended, Failure::kClosed, address_ + ": the client was closed");
+  RunRejected();
 }
 
 void Client::Connection::FinishTurn() {

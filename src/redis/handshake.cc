@@ -9,6 +9,11 @@ bool SpeaksOnlyResp2(resp::Value reply) {
   return reply.error_code() == "NOPROTO" || reply.text().starts_with("ERR unknown command");
 }
 
+bool MayPass(resp::Value reply) {
+  const std::string_view code = reply.error_code();
+  return code == "LOADING" || code == "BUSY" || code == "MASTERDOWN";
+}
+
 // Old servers repeat the arguments of a command that they don't know.
 std::string WithoutSecrets(std::string_view text, const Secret& password) {
   std::string clean(text.substr(0, text.find(", with args beginning with")));
@@ -74,9 +79,10 @@ Handshake::Step Handshake::SendSelect(std::string& out) {
 }
 
 Handshake::Step Handshake::Refuse(std::string_view command, resp::Value reply) {
-  error_ = "refused by Redis: ";
+  const bool may_pass = MayPass(reply);
+  error_ = may_pass ? "Redis is not ready: " : "refused by Redis: ";
   error_.append(command).append(": ").append(WithoutSecrets(reply.text(), password_));
-  return Step::kRefused;
+  return may_pass ? Step::kNotNow : Step::kRefused;
 }
 
 }  // namespace sluice::redis

@@ -22,6 +22,7 @@ class Handshake {
     kSend,     ///< Send what was appended, and wait for its reply.
     kDone,     ///< Redis has let us in.
     kRefused,  ///< `error()` says why.
+    kNotNow,   ///< The same, but it may pass soon: Redis is loading, or busy with a script.
   };
 
   Handshake(const Options& options, Secret password)

@@ -94,6 +94,19 @@ TEST_F(HandshakeTest, AServerWithoutResp3IsSpokenToInResp2) {
   EXPECT_EQ(Reply("+OK\r\n"), Handshake::Step::kDone);
 }
 
+TEST_F(HandshakeTest, WhatMayPassIsNoRefusal) {
+  options_.database = 7;
+  for (const char* const reply :
+       {"-LOADING Redis is loading\r\n", "-BUSY Redis is busy\r\n", "-MASTERDOWN no link\r\n"}) {
+    Start();
+    EXPECT_EQ(Reply(reply), Handshake::Step::kNotNow) << reply;
+    Start();
+    EXPECT_EQ(Reply(kHelloReply), Handshake::Step::kSend);
+    EXPECT_EQ(Reply(reply), Handshake::Step::kNotNow) << reply;
+  }
+  EXPECT_EQ(handshake_->error(), "Redis is not ready: SELECT: MASTERDOWN no link");
+}
+
 TEST_F(HandshakeTest, ARefusalIsToldWithoutThePassword) {
   options_.password = Secret("pw");
   Start();

@@ -38,6 +38,12 @@ void RunOrThrow(const std::string& command) {
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
 }
 
+// The tests' redis-server, or another one to be tried: another version, or Valkey.
+const char* Program() {
+  const char* const other = std::getenv("SLUICE_TEST_REDIS_SERVER");
+  return other != nullptr && *other != '\0' ? other : "redis-server";
+}
+
 std::string TextOf(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -141,6 +147,7 @@ Options RedisServer::ClientOptions() const {
 
 void RedisServer::Spawn() {
   const std::string config = (folder_ / "redis.conf").string();
+  const char* const program = Program();
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) throw std::runtime_error("can't fork");
@@ -148,15 +155,15 @@ void RedisServer::Spawn() {
   // Only what is safe between fork and exec in a program with threads.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // The parent died before it could be asked for.
-  execlp("redis-server", "redis-server", config.c_str(), nullptr);
+  execlp(program, program, config.c_str(), nullptr);
   _exit(127);
 }
 
-void RedisServer::Start() {
+void RedisServer::Start(Until until) {
   std::filesystem::remove(unix_socket());
   Spawn();
   const SteadyTime give_up = SteadyClock::Now() + kStartTimeout;
-  while (!Answers()) {
+  while (!Answers(until)) {
     const bool died = waitpid(process_, nullptr, WNOHANG) == process_;
     if (died) process_ = 0;
     if (died || SteadyClock::Now() > give_up) {
@@ -166,11 +173,11 @@ void RedisServer::Start() {
   }
 }
 
-bool RedisServer::Answers() const {
+bool RedisServer::Answers(Until until) const {
   const int socket = ConnectUnix(unix_socket());
   if (socket < 0) return false;
   close(socket);
-  return Do("PING").value().error_code() != "LOADING";
+  return until == Until::kListens || Do("PING").value().error_code() != "LOADING";
 }
 
 resp::Reply RedisServer::Do(std::string_view inline_command) const {

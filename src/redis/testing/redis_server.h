@@ -30,8 +30,16 @@ struct Certificates {
 
 /// A real redis-server in a folder of its own, on a free port of the loopback and on a Unix socket,
 /// without persistence. It dies with the test, however the test ends. Throws what goes wrong.
+///
+/// The environment variable SLUICE_TEST_REDIS_SERVER names another program to start instead: an
+/// older or newer Redis, or Valkey.
 class RedisServer {
  public:
+  enum class Until : std::uint8_t {
+    kLoaded,   ///< It answers everything.
+    kListens,  ///< It may still be loading what was saved.
+  };
+
   explicit RedisServer(RedisServerOptions options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
@@ -50,15 +58,15 @@ class RedisServer {
   resp::Reply Do(std::string_view inline_command) const;
 
   void Kill();  ///< As if the power went: kill -9.
-  void
-  Start();  ///< Again after Kill, at the same place, with nothing in it. Returns once it answers.
+  /// Again after Kill, at the same place, with nothing in it but what SAVE saved.
+  void Start(Until until = Until::kLoaded);
   void Freeze() const;  ///< It answers nothing, but the kernel still accepts for it.
   void Thaw() const;
 
  private:
   void WriteConfig();
   void Spawn();
-  [[nodiscard]] bool Answers() const;
+  [[nodiscard]] bool Answers(Until until) const;
 
   RedisServerOptions options_;
   std::filesystem::path folder_;

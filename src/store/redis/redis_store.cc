@@ -23,6 +23,13 @@ bool MayPass(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
+// Before version 7, Redis wraps what it said to the script's command.
+std::string_view ReplyCodeOf(resp::Value error) {
+  constexpr std::string_view kReadOnly = "READONLY";
+  const bool wrapped = error.text().find(": -READONLY ") != std::string_view::npos;
+  return wrapped ? kReadOnly : error.error_code();
+}
+
 ErrorCode CodeOf(const redis::CallError& error) {
   return error.ran == redis::Ran::kUnknown ? ErrorCode::kStoreTimeout
                                            : ErrorCode::kStoreUnavailable;
@@ -32,6 +39,8 @@ ErrorCode CodeOf(const redis::CallError& error) {
 
 // Calls that travel together.
 struct RedisStore::Batch {
+  RedisStore* store = nullptr;  ///< Null: it is gone, and has answered the calls.
+  std::size_t place = 0;        ///< In `under_way_`, if it is there.
   std::vector<Call*> calls;
   SteadyTime deadline;
   CallBy by = CallBy::kSha;
@@ -44,13 +53,19 @@ RedisStore::RedisStore(net::Loop& loop, redis::Client& client, const RedisStoreO
       flush_(loop, [this] { Flush(); }),
       retry_(loop, [this] { Retry(); }) {}
 
-RedisStore::~RedisStore() = default;
+RedisStore::~RedisStore() {
+  ending_ = true;
+  for (const auto& batch : under_way_) batch->store = nullptr;
+  for (const auto& batch : under_way_) Fail(batch->calls, ErrorCode::kStoreTimeout);
+  for (const auto& batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
+  Fail(waiting_, ErrorCode::kStoreUnavailable);
+}
 
 Answered RedisStore::Submit(Call& call) {
   ++stats_.calls;
   call.affected = 0;
   call.pending = false;
-  if (const auto refusal = Refusal(call)) {
+  if (const auto refusal = ending_ ? ErrorCode::kStoreUnavailable : Refusal(call)) {
     call.ok = false;
     call.error = *refusal;
     return Answered::kNow;
@@ -77,6 +92,7 @@ void RedisStore::Flush() {
   std::size_t keys = 0;
   const auto leave = [&] {
     if (batch->calls.empty()) return;
+    batch->store = this;
     batch->deadline = loop_.Now() + options_.deadline;
     Send(batch);
     batch = std::make_shared<Batch>();
@@ -98,22 +114,34 @@ void RedisStore::Send(const std::shared_ptr<Batch>& batch) {
   buffer_.clear();
   const auto now = options_.use_time_of_calls ? std::optional(batch->calls[0]->now) : std::nullopt;
   AppendRequest(batch->calls, batch->by, now, buffer_);
-  client_.Send(buffer_, batch->deadline,
-               [this, batch](const redis::Answer& answer) { Receive(batch, answer); });
+  batch->place = under_way_.size();
+  under_way_.push_back(batch);
+  client_.Send(buffer_, batch->deadline, [batch](const redis::Answer& answer) {
+    if (batch->store != nullptr) batch->store->Receive(batch, answer);
+  });
+}
+
+void RedisStore::Forget(const Batch& batch) {
+  under_way_.back()->place = batch.place;
+  std::swap(under_way_[batch.place], under_way_.back());
+  under_way_.pop_back();
 }
 
 void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer) {
-  if (!answer) return Fail(*batch, CodeOf(answer.error()));
+  Forget(*batch);
+  if (!answer) return Fail(batch->calls, CodeOf(answer.error()));
   if (answer.reply().is_error()) {
-    if (!SendAgain(batch, answer.reply())) Fail(*batch, ErrorCode::kStoreError);
+    if (!SendAgain(batch, answer.reply())) Fail(batch->calls, ErrorCode::kStoreError);
     return;
   }
-  if (!ReadAnswers(answer.reply(), batch->calls)) return Fail(*batch, ErrorCode::kStoreError);
+  if (!ReadAnswers(answer.reply(), batch->calls)) {
+    return Fail(batch->calls, ErrorCode::kStoreError);
+  }
   for (Call* call : batch->calls) Finish(*call);
 }
 
 bool RedisStore::SendAgain(const std::shared_ptr<Batch>& batch, resp::Value error) {
-  const std::string_view code = error.error_code();
+  const std::string_view code = ReplyCodeOf(error);
   if (code == "NOSCRIPT" && batch->by == CallBy::kSha) {
     ++stats_.reloads;
     batch->by = CallBy::kText;
@@ -133,17 +161,17 @@ void RedisStore::Retry() {
   for (const auto& batch : batches) {
     // Too late: what Redis said last is the answer.
     if (loop_.Now() >= batch->deadline) {
-      Fail(*batch, ErrorCode::kStoreError);
+      Fail(batch->calls, ErrorCode::kStoreError);
     } else {
       Send(batch);
     }
   }
 }
 
-void RedisStore::Fail(const Batch& batch, ErrorCode error) {
+void RedisStore::Fail(const std::vector<Call*>& calls, ErrorCode error) {
   auto& count = error == ErrorCode::kStoreTimeout ? stats_.timeouts : stats_.failures;
-  count += batch.calls.size();
-  for (Call* call : batch.calls) {
+  count += calls.size();
+  for (Call* call : calls) {
     call->ok = false;
     call->error = error;
     Finish(*call);

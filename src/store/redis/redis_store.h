@@ -37,11 +37,15 @@ struct RedisStoreStats {
 /// costs at most what it asked for. What provably did not run (the script was not known, Redis was
 /// loading or read-only) is sent again within the deadline.
 ///
+/// Every call is answered once, also when the client is closed: at once if Redis owes a reply or
+/// there is no connection, else within a few milliseconds of the loop's time.
+///
 /// Lives on its loop's thread; `client` must outlive it.
 class RedisStore final : public Store {
  public:
   RedisStore(net::Loop& loop, redis::Client& client, const RedisStoreOptions& options);
-  /// Calls that are pending are never answered: close the client first.
+  /// Calls that are pending are answered before it returns: kStoreTimeout if they may have been
+  /// sent, else kStoreUnavailable. Replies to them may still come; nobody misses them.
   ~RedisStore() override;
 
   Answered Submit(Call& call) override;
@@ -55,9 +59,10 @@ class RedisStore final : public Store {
   void Flush();
   void Retry();
   void Send(const std::shared_ptr<Batch>& batch);
+  void Forget(const Batch& batch);
   void Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer);
   bool SendAgain(const std::shared_ptr<Batch>& batch, resp::Value error);
-  void Fail(const Batch& batch, ErrorCode error);
+  void Fail(const std::vector<Call*>& calls, ErrorCode error);
   static void Finish(Call& call);
 
   net::Loop& loop_;
@@ -65,8 +70,10 @@ class RedisStore final : public Store {
   const RedisStoreOptions options_;
   net::TurnEnd flush_;
   net::Timer retry_;
-  std::vector<Call*> waiting_;
+  std::vector<Call*> waiting_;                     ///< For the turn's end.
+  std::vector<std::shared_ptr<Batch>> under_way_;  ///< The client has them.
   std::vector<std::shared_ptr<Batch>> to_retry_;
+  bool ending_ = false;
   std::string buffer_;
   RedisStoreStats stats_;
 };

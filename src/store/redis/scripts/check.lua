@@ -65,8 +65,10 @@ local function stored(key)
     return strings[key]
   end
   if type(value) == 'table' and value.err then
+    if not string.find(value.err, 'WRONGTYPE', 1, true) then error(value.err) end
+    local is_set = redis.call('TYPE', key).ok == 'zset'
     for kind, algorithm in pairs({s = sliding_log, c = concurrency}) do
-      local loaded = redis.pcall('TYPE', key).ok == 'zset' and sorted_set.load(key, algorithm.set)
+      local loaded = is_set and sorted_set.load(key, algorithm.set)
       if loaded then
         loaded.kind = kind
         return loaded

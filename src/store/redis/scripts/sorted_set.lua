@@ -5,8 +5,9 @@
 
 local sorted_set = {}
 
+-- Somebody else's entry makes the whole set somebody else's.
 local function cost_of(member)
-  return tonumber(string.match(member, ':(%d+)$'))
+  return tonumber(string.match(member, ':(%d+)$')) or error({foreign = member})
 end
 
 -- Nothing is a little below zero.
@@ -62,6 +63,8 @@ function sorted_set.score_at(key, low, missing)
       missing = missing - cost_of(page[i])
       if missing <= 0 then return tonumber(page[i + 1]) end
     end
+    -- Fewer entries than what is used says: not as we left it.
+    if #page == 0 then error({foreign = key}) end
     offset = offset + 100
   end
 end

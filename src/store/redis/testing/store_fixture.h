@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,16 +48,26 @@ class Asker {
  public:
   /// Redis as `options` say; its own clock decides.
   Asker(net::Loop& loop, const redis::Options& options, Micros deadline = seconds(10))
-      : loop_(loop), client_(loop, options), store_(loop, client_, {.deadline = deadline}) {}
-  ~Asker() { client_.Close(); }
-  Asker(const Asker&) = delete;
-  Asker& operator=(const Asker&) = delete;
+      : Asker(loop, options, RedisStoreOptions{.deadline = deadline}) {}
+  Asker(net::Loop& loop, const redis::Options& redis, const RedisStoreOptions& options)
+      : loop_(loop), client_(loop, redis), store_(std::in_place, loop, client_, options) {}
 
   /// Submits a call that is about `limit` for each of the names. It is answered later.
   Asked& Submit(Operation operation, const Limit& limit, std::vector<std::string> names,
                 std::int64_t cost = 1) {
     Asked& asked = Prepare(operation, limit, std::move(names), cost);
-    store_.Submit(asked.call);
+    store_->Submit(asked.call);
+    return asked;
+  }
+
+  /// Submits a call of one use, whose key is that of `name`.
+  Asked& Submit(Operation operation, const Use& use, std::string_view name, WallTime now = {}) {
+    Asked& asked = Prepare(operation, *use.limit, {std::string(name)}, use.cost);
+    const Key key = asked.uses[0].key;
+    asked.uses[0] = use;
+    asked.uses[0].key = key;
+    asked.call.now = now;
+    store_->Submit(asked.call);
     return asked;
   }
 
@@ -81,7 +92,7 @@ class Asker {
     Inspection inspection;
     Asked& asked = Prepare(Operation::kInspect, limit, {std::string(name)}, 0);
     asked.uses[0].inspection = &inspection;
-    store_.Submit(asked.call);
+    store_->Submit(asked.call);
     EXPECT_TRUE(RunUntil([&] { return asked.times > 0; }));
     EXPECT_TRUE(asked.call.ok) << ErrorName(asked.call.error);
     asked.uses[0].inspection = nullptr;
@@ -105,7 +116,9 @@ class Asker {
 
   [[nodiscard]] const std::deque<Asked>& asked() const { return asked_; }
   [[nodiscard]] redis::Client& client() { return client_; }
-  [[nodiscard]] RedisStore& store() { return store_; }
+  [[nodiscard]] RedisStore& store() { return *store_; }
+  /// The client lives on.
+  void DestroyStore() { store_.reset(); }
 
  private:
   Asked& Prepare(Operation operation, const Limit& limit, std::vector<std::string> names,
@@ -132,9 +145,9 @@ class Asker {
 
   net::Loop& loop_;
   redis::Client client_;
-  RedisStore store_;
   std::deque<Asked> asked_;
   std::size_t answered_ = 0;
+  std::optional<RedisStore> store_;  ///< Goes first: it answers what is pending.
 };
 
 /// A bucket of which nothing comes back while a test runs.

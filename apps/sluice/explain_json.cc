@@ -1,0 +1,149 @@
+#include "base/json_writer.h"
+#include "explain_command.h"
+#include "limit_text.h"
+
+namespace sluice::app {
+namespace {
+
+using rules::Explanation;
+
+const char* OutcomeName(rules::RuleOutcome outcome) {
+  switch (outcome) {
+    case rules::RuleOutcome::kMet:
+      return "met";
+    case rules::RuleOutcome::kDisabled:
+      return "disabled";
+    case rules::RuleOutcome::kAfterFinal:
+      return "after_final";
+    case rules::RuleOutcome::kTierDiffers:
+      return "tier_differs";
+    case rules::RuleOutcome::kConditionFails:
+      return "condition_fails";
+    case rules::RuleOutcome::kLacksAttribute:
+      return "lacks_attribute";
+    case rules::RuleOutcome::kNoNumbers:
+      return "no_numbers";
+  }
+  return "";
+}
+
+const char* SourceName(rules::TierSource source) {
+  switch (source) {
+    case rules::TierSource::kNone:
+      return "none";
+    case rules::TierSource::kAttribute:
+      return "attribute";
+    case rules::TierSource::kKeys:
+      return "keys";
+    case rules::TierSource::kDefault:
+      return "default_tier";
+  }
+  return "";
+}
+
+void WriteCall(const Explanation& explanation, const ExplainOptions& options, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("attributes").BeginArray();
+  for (const auto& [name, value] : options.attributes) {
+    json.BeginObject();
+    json.Key("name").String(name);
+    json.Key("value").String(value);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("cost").Int(options.cost);
+  json.Key("tier").String(explanation.tier);
+  json.Key("tier_source").String(SourceName(explanation.tier_source));
+  json.Key("api_key_known").Bool(!explanation.key_unknown);
+  json.Key("endpoint_template").String(explanation.endpoint_template);
+  json.EndObject();
+}
+
+void WriteList(const Explanation& explanation, JsonWriter& json) {
+  if (explanation.listed == rules::Listed::kNo) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("list").String(explanation.listed == rules::Listed::kDenied ? "deny" : "allow");
+  json.Key("entry").String(explanation.list_entry->text);
+  json.Key("line").Int(explanation.list_entry->position.line);
+  json.EndObject();
+}
+
+void WriteLimit(const rules::ExplainedLimit& explained, JsonWriter& json) {
+  const rules::NamedLimit& limit = *explained.limit;
+  json.BeginObject();
+  json.Key("name").String(limit.name);
+  json.Key("type").String(limit.type);
+  json.Key("reject_all").Bool(limit.reject_all);
+  if (!limit.reject_all) {
+    json.Key("algorithm").String(AlgorithmName(limit.limit.algorithm()));
+    json.Key("cap").Int(limit.limit.cap());
+    json.Key("text").String(LimitText(limit.limit.numbers()));
+  }
+  json.Key("key").String(KeyName(explained));
+  if (explained.refusal.empty()) {
+    json.Key("cost").Int(explained.cost);
+  } else {
+    json.Key("refusal").String(explained.refusal);
+  }
+  json.Key("settings").BeginArray();
+  for (const rules::Setting& setting : limit.settings) {
+    json.BeginObject();
+    json.Key("field").String(setting.field);
+    json.Key("value").String(setting.value);
+    json.Key("level").String(LevelName(setting.level));
+    json.Key("line").Int(setting.position.line);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteRule(const rules::ExplainedRule& explained, JsonWriter& json) {
+  const rules::Rule& rule = *explained.rule;
+  json.BeginObject();
+  json.Key("id").String(rule.id);
+  json.Key("line").Int(rule.position.line);
+  json.Key("outcome").String(OutcomeName(explained.outcome));
+  json.Key("shadow").Bool(rule.shadow);
+  if (explained.outcome != rules::RuleOutcome::kMet) {
+    json.Key("why_not").String(explained.why_not);
+    json.EndObject();
+    return;
+  }
+  json.Key("final").Bool(rule.final);
+  json.Key("tier").String(explained.tier);
+  json.Key("override");
+  if (explained.override_taken != nullptr) {
+    json.String(explained.override_taken->whose.text);
+  } else {
+    json.Null();
+  }
+  json.Key("limits").BeginArray();
+  for (const rules::ExplainedLimit& limit : explained.limits) WriteLimit(limit, json);
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string ExplanationJson(const Explanation& explanation, const rules::RuleFile& file,
+                            const ExplainOptions& options) {
+  std::string out;
+  JsonWriter json(out, JsonWriter::Style::kIndented);
+  json.BeginObject();
+  json.Key("call");
+  WriteCall(explanation, options, json);
+  json.Key("listed");
+  WriteList(explanation, json);
+  json.Key("rules").BeginArray();
+  for (const rules::ExplainedRule& rule : explanation.rules) WriteRule(rule, json);
+  json.EndArray();
+  json.Key("conclusion").String(Conclusion(explanation, file));
+  json.EndObject();
+  return out + '\n';
+}
+
+}  // namespace sluice::app

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/time.h>
+
+#include "comparison.h"
+#include "simulation.h"
+
+namespace sluice::app {
+
+/// What was read of a trace.
+struct TraceSummary {
+  std::string file;
+  std::uint64_t calls = 0;
+  std::uint64_t bad_rows = 0;
+  std::uint64_t late_rows = 0;  ///< A little out of order; judged at the time of the one before.
+  WallTime first{};
+  WallTime last{};
+};
+
+/// Everything that a report tells.
+struct SimulationResult {
+  TraceSummary trace;
+  const Simulation* rules = nullptr;
+  const Simulation* against = nullptr;  ///< Null: there is nothing to compare with.
+  const Comparison* comparison = nullptr;
+  std::size_t top = 10;  ///< How many keys are told of each rule.
+};
+
+/// For people, and for programs.
+[[nodiscard]] std::string TextReport(const SimulationResult& result);
+[[nodiscard]] std::string JsonReport(const SimulationResult& result);
+
+/// The keys that were denied most, the most first; equal ones by name.
+[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> DeniedMost(const DeniedKeys& keys,
+                                                                            std::size_t top);
+
+}  // namespace sluice::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sluice/time.h>
+
+namespace sluice::app {
+
+/// What a number without a date means in a trace.
+enum class TimeUnit : std::uint8_t {
+  kByMagnitude,  ///< Below 10^11 seconds, below 10^14 milliseconds, below 10^17 microseconds, else
+                 ///< nanoseconds: right for every date from 1973 on.
+  kSeconds,
+  kMillis,
+  kMicros,
+  kNanos,
+};
+
+/// Reads "2026-11-15T23:59:59.123Z" (also with a space for the T, an offset such as +01:00, no zone
+/// for UTC, no seconds) or a number since 1970, which may have a fraction. Digits below a
+/// microsecond are dropped. Nothing if it is neither, or not between 1970 and 2112.
+[[nodiscard]] std::optional<WallTime> ParseTime(std::string_view text,
+                                                TimeUnit unit = TimeUnit::kByMagnitude);
+
+/// Reads seconds, which may have a fraction: "0.25".
+[[nodiscard]] std::optional<Micros> ParseSeconds(std::string_view text);
+
+/// "2026-11-15T12:00:00.25Z", with as many digits as there are.
+[[nodiscard]] std::string DateOf(WallTime time);
+
+}  // namespace sluice::app

@@ -1,0 +1,208 @@
+#include "rules/rule_set.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/reader.h"
+
+namespace sluice::rules {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::shared_ptr<const RuleSet> Rules(std::string_view yaml) {
+  ReadResult result = Read("test.yaml", yaml);
+  for (const Mistake& mistake : result.mistakes) ADD_FAILURE() << Describe(mistake);
+  return RuleSet::Compile(result.file ? *std::move(result.file) : RuleFile());
+}
+
+// The names of the limits that a call meets, each with its key and its cost.
+std::vector<std::string> Met(const RuleSet& rules, std::vector<Attribute> attributes,
+                             std::int64_t cost = 1) {
+  Match match;
+  rules.Find(attributes, cost, match);
+  std::vector<std::string> met;
+  for (const MetLimit& each : match.limits()) {
+    std::string name;
+    AppendKeyName(each.key, name);
+    met.push_back(name + " costs " + std::to_string(each.cost));
+  }
+  if (match.refusal() != nullptr) met.push_back("refused by " + match.refusal()->rule->id);
+  if (match.listed() == Listed::kAllowed) met.push_back("allowed: " + match.list_entry()->text);
+  if (match.listed() == Listed::kDenied) met.push_back("denied: " + match.list_entry()->text);
+  for (const Rule* rule : match.lacking()) met.push_back(rule->id + " lacks");
+  return met;
+}
+
+constexpr std::string_view kExample = R"(
+rules:
+  - id: "rule_001"
+    version: 42
+    tier: "pro"
+    match:
+      api_key_pattern: "sk_prod_*"
+      endpoint_regex: "^/v1/orders.*"
+    algorithm: "token_bucket"
+    params:
+      capacity: 100
+      refill_rate: 1.67
+      window: 60
+    override:
+      "sk_prod_vip_001":
+        capacity: 1000
+        refill_rate: 16.67
+  - id: "rule_002"
+    tier: "free"
+    match:
+      api_key_pattern: "sk_free_*"
+      endpoint_regex: ".*"
+    algorithm: "sliding_window_counter"
+    params:
+      limit: 100
+      window: 60
+whitelist: ["sk_internal_*", "sk_monitoring_*"]
+blacklist: ["sk_revoked_*", "sk_abuse_flagged_*"]
+)";
+
+TEST(RuleSet, DoesWhatTheExampleSays) {
+  const auto rules = Rules(kExample);
+  Match match;
+  const std::vector<Attribute> vip = {{"api_key", "sk_prod_vip_001"}, {"endpoint", "/v1/orders/7"}};
+  rules->Find(vip, 1, match);
+  ASSERT_EQ(match.limits().size(), 1U);
+  EXPECT_EQ(match.limits()[0].limit->limit.cap(), 1000);
+  const std::vector<Attribute> usual = {{"api_key", "sk_prod_1"}, {"endpoint", "/v1/orders"}};
+  rules->Find(usual, 1, match);
+  ASSERT_EQ(match.limits().size(), 1U);
+  EXPECT_EQ(match.limits()[0].limit->limit.cap(), 100);
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_prod_1"}, {"endpoint", "/v2"}}), IsEmpty());
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_free_1"}, {"endpoint", "/"}}),
+              ElementsAre("{sk_free_1}:rule_002:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_internal_1"}}), ElementsAre("allowed: sk_internal_*"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_revoked_1"}}), ElementsAre("denied: sk_revoked_*"));
+}
+
+TEST(RuleSet, TheTierThatIsKnownDecides) {
+  const auto rules = Rules(kExample);
+  // Known from an attribute: the key's pattern does not make another of it.
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_prod_1"}, {"endpoint", "/v1/orders"}, {"tier", "free"}}),
+              IsEmpty());
+  const auto by_key = Rules(R"(
+tiers: { pro: {}, free: {} }
+keys: { "k_pro_*": pro, "k_pro_0": free }
+default_tier: free
+rules:
+  - { id: p, tier: pro, limit: 1/s }
+  - { id: f, tier: free, limit: 1/s }
+)");
+  EXPECT_THAT(Met(*by_key, {{"api_key", "k_pro_1"}}), ElementsAre("{k_pro_1}:p:requests: costs 1"));
+  EXPECT_THAT(Met(*by_key, {{"api_key", "k_pro_0"}}), ElementsAre("{k_pro_0}:f:requests: costs 1"));
+  EXPECT_THAT(Met(*by_key, {{"api_key", "x"}}), ElementsAre("{x}:f:requests: costs 1"));
+}
+
+TEST(RuleSet, WithoutPerTheClientIsTheKeyOrTheAddress) {
+  const auto rules = Rules("rules: [{ id: r, limit: 1/s }]");
+  EXPECT_THAT(Met(*rules, {{"api_key", "k"}, {"ip", "1.2.3.4"}}),
+              ElementsAre("{k}:r:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"ip", "1.2.3.4"}}), ElementsAre("{1.2.3.4}:r:requests:ip costs 1"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "1.2.3.4"}}), ElementsAre("{1.2.3.4}:r:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"user", "u"}}), ElementsAre("r lacks"));
+}
+
+TEST(RuleSet, AnAddressIsOneBudgetHoweverItIsWritten) {
+  const auto rules = Rules("rules: [{ id: r, per: [ip], limit: 1/s }]");
+  for (const char* text : {"::ffff:1.2.3.4", "::FFFF:102:304", "1.2.3.4"}) {
+    EXPECT_THAT(Met(*rules, {{"ip", text}}), ElementsAre("{1.2.3.4}:r:requests: costs 1"));
+  }
+  EXPECT_THAT(Met(*rules, {{"ip", "2001:DB8:0::1"}}),
+              ElementsAre("{2001%3Adb8%3A%3A1}:r:requests: costs 1"));
+}
+
+TEST(RuleSet, KeysHoldAllThatABudgetIsPer) {
+  const auto rules = Rules(R"(
+rules:
+  - { id: both, per: [tenant, model], limit: 1/s }
+  - { id: tagged, per: [tenant, model], hash_tag: model, limit: 1/s }
+  - { id: all, per: [], limit: 1/s }
+)");
+  EXPECT_THAT(Met(*rules, {{"tenant", "a:b"}, {"model", "m"}}),
+              ElementsAre("{a%3Ab}:both:requests:m costs 1", "{m}:tagged:requests:a%3Ab costs 1",
+                          "{all}:all:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"tenant", "t"}, {"model", ""}}),
+              ElementsAre("{all}:all:requests: costs 1", "both lacks", "tagged lacks"));
+}
+
+TEST(RuleSet, EndpointsAreOneByTheirTemplate) {
+  const auto rules = Rules(R"(
+endpoints: ["/v1/orders/{id}"]
+rules:
+  - { id: r, match: { endpoint: "/v1/orders/{id}" }, per: [endpoint], limit: 1/s }
+)");
+  const auto orders = ElementsAre("{%2Fv1%2Forders%2F%7Bid%7D}:r:requests: costs 1");
+  EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/orders/123"}}), orders);
+  EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/orders/456?a=b#c"}}), orders);
+  EXPECT_THAT(Met(*rules, {{"endpoint", "/v1/carts/456"}}), IsEmpty());
+}
+
+TEST(RuleSet, AKeyThatIsNotKnownCountsAsAbsentButIsStillDenied) {
+  const auto rules = Rules(R"(
+known_keys: ["sk_*"]
+allow: ["made_up_2"]
+deny: ["made_up_1"]
+rules: [{ id: r, limit: 1/s }]
+)");
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_1"}, {"ip", "1.1.1.1"}}),
+              ElementsAre("{sk_1}:r:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "made_up_2"}, {"ip", "1.1.1.1"}}),
+              ElementsAre("{1.1.1.1}:r:requests:ip costs 1"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "made_up_1"}}), ElementsAre("denied: made_up_1"));
+}
+
+TEST(RuleSet, AFinalRuleEndsTheSearchIfItIsMet) {
+  const auto rules = Rules(R"(
+rules:
+  - { id: a, match: { user: u }, per: [user], final: true, limit: 1/s }
+  - { id: b, per: [], limit: 1/s }
+)");
+  EXPECT_THAT(Met(*rules, {{"user", "u"}}), ElementsAre("{u}:a:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"user", "v"}}), ElementsAre("{b}:b:requests: costs 1"));
+}
+
+TEST(RuleSet, CostsComeFromTheCallOrFromAnAttribute) {
+  const auto rules = Rules(R"(
+rules:
+  - { id: r, per: [], limit: 100/s }
+  - { id: t, per: [], type: tokens, limit: 1000/s, cost: { attribute: tokens, max: 50 } }
+)");
+  EXPECT_THAT(Met(*rules, {{"tokens", "40"}}, 2),
+              ElementsAre("{r}:r:requests: costs 2", "{t}:t:tokens: costs 40"));
+  EXPECT_THAT(Met(*rules, {{"tokens", "40"}}, 0),
+              ElementsAre("{r}:r:requests: costs 0", "{t}:t:tokens: costs 0"));
+  for (const char* wrong : {"51", "0", "-1", "x", "1.5", "99999999999999999999"}) {
+    EXPECT_THAT(Met(*rules, {{"tokens", wrong}}), ElementsAre("refused by t")) << wrong;
+  }
+}
+
+TEST(RuleSet, AMatchCanBeUsedWithSeveralRuleSets) {
+  const auto small = Rules("rules: [{ id: s, per: [], limit: 1/s }]");
+  const auto large = Rules("rules: [{ id: l, match: { a: x, b: y }, per: [c], limit: 1/s }]");
+  Match match;
+  const std::vector<Attribute> attributes = {{"a", "x"}, {"b", "y"}, {"c", "z"}};
+  large->Find(attributes, 1, match);
+  ASSERT_EQ(match.limits().size(), 1U);
+  small->Find({}, 1, match);
+  ASSERT_EQ(match.limits().size(), 1U);
+  EXPECT_EQ(match.limits()[0].rule->id, "s");
+  large->Find({}, 1, match);
+  EXPECT_TRUE(match.limits().empty());
+  EXPECT_FALSE(match.met());
+}
+
+}  // namespace
+}  // namespace sluice::rules
