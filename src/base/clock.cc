@@ -3,6 +3,16 @@
 #include <ctime>
 
 namespace sluice {
+namespace {
+
+Micros Read(clockid_t clock) noexcept {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::chrono::floor<Micros>(std::chrono::seconds(now.tv_sec) +
+                                    std::chrono::nanoseconds(now.tv_nsec));
+}
+
+}  // namespace
 
 WallTime SystemClock::Now() const noexcept {
   return std::chrono::floor<Micros>(std::chrono::system_clock::now());
@@ -13,12 +23,8 @@ const SystemClock& TheSystemClock() {
   return clock;
 }
 
-SteadyTime SteadyClock::Now() noexcept { return SteadyTime(std::chrono::floor<Micros>(Precise())); }
+SteadyTime SteadyClock::Now() noexcept { return SteadyTime(Read(CLOCK_BOOTTIME)); }
 
-std::chrono::nanoseconds SteadyClock::Precise() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
+Micros MonotonicMicros() noexcept { return Read(CLOCK_MONOTONIC); }
 
 }  // namespace sluice

@@ -31,4 +31,7 @@ class SteadyClock {
   [[nodiscard]] static std::chrono::nanoseconds Precise() noexcept;
 };
 
+/// Since the machine started, not counting when it slept: the clock that systemd compares by.
+[[nodiscard]] Micros MonotonicMicros() noexcept;
+
 }  // namespace sluice

@@ -8,6 +8,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 
 #include "net/timer.h"
@@ -27,10 +28,15 @@ struct Loop::Core {
       context.get_executor()};
   std::atomic<bool> stopped{false};
   std::optional<SteadyTime> now;  // Empty until somebody asks.
+  Readiness readiness;
+  boost::asio::posix::stream_descriptor readiness_fd{context};
+  bool awaits_readiness = false;
 };
 
 Loop::Loop() : core_(std::make_unique<Core>()) {}
-Loop::~Loop() = default;
+Loop::~Loop() {
+  if (core_->readiness_fd.is_open()) core_->readiness_fd.release();  // It is the set's.
+}
 
 void Loop::Run() {
   while (!core_->stopped.load()) Turn();
@@ -47,14 +53,30 @@ bool Loop::RunUntil(const std::function<bool()>& done, SteadyTime deadline) {
 
 void Loop::Turn() {
   core_->now.reset();
-  if (turn_ends_.empty()) {
+  // Under load there is always something: then we never have to wait for the set within Asio's, and
+  // so not to arm and disarm that either.
+  const bool busy = core_->readiness.Poll() > 0;
+  int handled = 0;
+  // Turn ends: asked for before the loop ran, or by the end of the last turn. They must not wait.
+  if (!busy && turn_ends_.empty()) {
+    AwaitReadiness();
     core_->context.run_one();
-  } else {  // Asked for before the loop ran, or by the end of the last turn: they must not wait.
-    core_->context.poll_one();
+    ++handled;
   }
-  int handled = 1;
   while (handled < kMostHandlersPerTurn && core_->context.poll_one() > 0) ++handled;
   RunTurnEnds();
+}
+
+// The next wait ends when something that is watched is ready, too.
+void Loop::AwaitReadiness() {
+  if (core_->readiness.watched() == 0 || core_->awaits_readiness) return;
+  if (!core_->readiness_fd.is_open()) core_->readiness_fd.assign(core_->readiness.fd());
+  core_->awaits_readiness = true;
+  core_->readiness_fd.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                 [this](const boost::system::error_code& error) {
+                                   core_->awaits_readiness = false;
+                                   if (!error) core_->readiness.Poll();
+                                 });
 }
 
 void Loop::RunTurnEnds() {
@@ -80,6 +102,16 @@ SteadyTime Loop::Now() const {
   if (!core_->now) core_->now = SteadyClock::Now();
   return *core_->now;
 }
+
+void Loop::Watch(int fd, std::uint32_t events, Watcher& watcher) {
+  core_->readiness.Watch(fd, events, watcher);
+}
+
+void Loop::ChangeWatch(int fd, std::uint32_t events, Watcher& watcher) {
+  core_->readiness.Change(fd, events, watcher);
+}
+
+void Loop::Unwatch(int fd, const Watcher& watcher) { core_->readiness.Unwatch(fd, watcher); }
 
 boost::asio::io_context& Loop::context() { return core_->context; }
 

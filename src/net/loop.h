@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "net/readiness.h"
 
 namespace boost::asio {
 class io_context;  // NOLINT(readability-identifier-naming)
@@ -45,11 +46,19 @@ class Loop {
   /// For sockets and timers.
   [[nodiscard]] boost::asio::io_context& context();
 
+  /// Tells the watcher whenever the descriptor is ready, as epoll does with these events. For
+  /// descriptors that Asio does not know. On the loop's thread, or before it runs.
+  void Watch(int fd, std::uint32_t events, Watcher& watcher);
+  void ChangeWatch(int fd, std::uint32_t events, Watcher& watcher);
+  /// The watcher hears nothing more. Before the descriptor is closed.
+  void Unwatch(int fd, const Watcher& watcher);
+
  private:
   friend class TurnEnd;
   struct Core;
 
   void Turn();
+  void AwaitReadiness();
   void RunTurnEnds();
 
   std::unique_ptr<Core> core_;

@@ -52,9 +52,7 @@ Slot Slots::Intern(std::string_view name) {
 }
 
 std::string_view PathOf(std::string_view endpoint) {
-  std::size_t end = 0;
-  while (end < endpoint.size() && endpoint[end] != '?' && endpoint[end] != '#') ++end;
-  return endpoint.substr(0, end);
+  return endpoint.substr(0, endpoint.find_first_of("?#"));
 }
 
 }  // namespace sluice::rules

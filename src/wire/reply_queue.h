@@ -6,10 +6,11 @@
 
 namespace sluice::wire {
 
-/// Replies of one connection in the order of their requests, though some are known later than others.
+/// Replies of one connection in the order of their requests, though some are known later than
+/// others.
 ///
-/// A reply that is known at once goes to `Now()`. For one that is not, `Later()` keeps its place; it is
-/// written into the place's text, and `Finish` lets it go, with all that only waited for it.
+/// A reply that is known at once goes to `Now()`. For one that is not, `Later()` keeps its place;
+/// it is written into the place's text, and `Finish` lets it go, with all that only waited for it.
 class ReplyQueue {
  public:
   struct Place {

@@ -1,0 +1,76 @@
+#include "serve_command.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "net/address.h"
+#include "server/config.h"
+#include "server/server.h"
+
+namespace sluice::app {
+namespace {
+
+constexpr int kWrongSettings = 2;
+
+// What a client on this machine would use to get there.
+std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
+  if (address.is_unix()) return net::ToText(address);
+  net::ListenAddress reached = address;
+  if (reached.host.empty() || reached.host == "0.0.0.0" || reached.host == "::") {
+    reached.host = "127.0.0.1";
+  }
+  return std::string(scheme) + "://" + net::ToText(reached);
+}
+
+void Welcome(const server::Server& server, const server::Config& config) {
+  for (const net::ListenAddress& address : server.http_addresses()) {
+    const std::string url = UrlOf("http", address);
+    std::printf("HTTP             %s\n", url.c_str());
+    if (!address.is_unix()) std::printf("metrics          %s/metrics\n", url.c_str());
+  }
+  for (const net::ListenAddress& address : server.resp_addresses()) {
+    std::printf("Redis protocol   %s\n", UrlOf("redis", address).c_str());
+  }
+  std::printf("rules            %s\n",
+              config.rules.empty() ? "the examples (--rules FILE for yours)" : config.rules.c_str());
+  for (const net::ListenAddress& address : server.http_addresses()) {
+    if (address.is_unix()) continue;
+    std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n",
+                UrlOf("http", address).c_str());
+    break;
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int Serve(const ServeOptions& options) {
+  const char* const file = std::getenv("SLUICE_CONFIG");  // NOLINT(concurrency-mt-unsafe)
+  server::ConfigSources sources;
+  sources.file = options.config.empty() && file != nullptr ? file : options.config;
+  sources.environment = [](const char* name) {
+    return static_cast<const char*>(std::getenv(name));  // NOLINT(concurrency-mt-unsafe)
+  };
+  sources.flags = options.settings;
+  auto config = server::ReadConfig(sources);
+  if (!config) {
+    std::fprintf(stderr, "sluice serve: wrong settings:\n%s\n", config.error().message.c_str());
+    return kWrongSettings;
+  }
+  if (options.print_config) {
+    std::fputs(server::PrintConfig(*config).c_str(), stdout);
+    return 0;
+  }
+  auto server = server::Server::Start(*config);
+  if (!server) {
+    std::fprintf(stderr, "sluice serve: %s\n", server.error().message.c_str());
+    return 1;
+  }
+  Welcome(**server, *config);
+  (*server)->Run();
+  return 0;
+}
+
+}  // namespace sluice::app

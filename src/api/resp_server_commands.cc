@@ -1,0 +1,215 @@
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "api/resp_commands.h"
+#include "resp/encoder.h"
+#include "rules/glob.h"
+
+namespace sluice::api {
+namespace {
+
+using resp::AppendArrayHeader;
+using resp::AppendBulk;
+using resp::AppendError;
+using resp::AppendInteger;
+using resp::AppendNull;
+using resp::AppendSimpleString;
+
+// The version of Redis whose ways these are. Clients look at it before they use a command.
+constexpr std::string_view kRedisVersion = "7.0.0";
+
+// What clients and redis-benchmark ask for, as a Redis would say it that keeps nothing on disk.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kParameters = {{
+    {"appendonly", "no"},
+    {"databases", "1"},
+    {"maxmemory", "0"},
+    {"maxmemory-policy", "noeviction"},
+    {"save", ""},
+    {"timeout", "0"},
+}};
+
+void AppendFlags(const RespCommand& command, std::string& out) {
+  AppendArrayHeader(out, command.for_administrators ? 2 : 1);
+  AppendSimpleString(out, command.ask != nullptr ? "write" : "fast");
+  if (command.for_administrators) AppendSimpleString(out, "admin");
+}
+
+// As Redis 6: clients of later ones take it too.
+void AppendCommandInfo(const RespCommand& command, std::string& out) {
+  const bool all_are_keys = command.has_keys && command.most == 0;
+  AppendArrayHeader(out, 7);
+  AppendBulk(out, command.name);
+  AppendInteger(out, command.arity);
+  AppendFlags(command, out);
+  AppendInteger(out, command.has_keys ? 1 : 0);
+  AppendInteger(out, all_are_keys ? -1 : command.has_keys ? 1 : 0);
+  AppendInteger(out, command.has_keys ? 1 : 0);
+  AppendArrayHeader(out, 0);
+}
+
+void AppendCommandDocs(const RespCommand& command, resp::Protocol protocol, std::string& out) {
+  AppendBulk(out, command.name);
+  resp::AppendMapHeader(out, 2, protocol);
+  AppendBulk(out, "summary");
+  AppendBulk(out, command.summary);
+  AppendBulk(out, "group");
+  AppendBulk(out, command.ask != nullptr ? "sluice" : "connection");
+}
+
+void DescribeCommands(const RespClient& client, RespArguments names, std::string& out) {
+  if (names.empty()) {
+    resp::AppendMapHeader(out, AllRespCommands().size(), client.protocol);
+    for (const RespCommand& command : AllRespCommands()) {
+      AppendCommandDocs(command, client.protocol, out);
+    }
+    return;
+  }
+  std::size_t known = 0;
+  for (const std::string_view name : names) known += FindRespCommand(name) != nullptr ? 1 : 0;
+  resp::AppendMapHeader(out, known, client.protocol);
+  for (const std::string_view name : names) {
+    const RespCommand* const command = FindRespCommand(name);
+    if (command != nullptr) AppendCommandDocs(*command, client.protocol, out);
+  }
+}
+
+void ListCommandInfo(const RespClient& client, RespArguments names, std::string& out) {
+  if (names.empty()) {
+    AppendArrayHeader(out, AllRespCommands().size());
+    for (const RespCommand& command : AllRespCommands()) AppendCommandInfo(command, out);
+    return;
+  }
+  AppendArrayHeader(out, names.size());
+  for (const std::string_view name : names) {
+    const RespCommand* const command = FindRespCommand(name);
+    if (command != nullptr) {
+      AppendCommandInfo(*command, out);
+    } else {
+      AppendNull(out, client.protocol);
+    }
+  }
+}
+
+bool MatchesAny(std::string_view parameter, RespArguments patterns) {
+  for (const std::string_view pattern : patterns) {
+    const auto glob = rules::Glob::Compile(pattern);
+    if (glob && glob->Matches(parameter)) return true;
+  }
+  return false;
+}
+
+bool Wants(RespArguments arguments, std::string_view section) {
+  if (arguments.size() == 1) return true;
+  for (const std::string_view wanted : arguments.subspan(1)) {
+    if (EqualsIgnoringCase(wanted, section) || EqualsIgnoringCase(wanted, "all") ||
+        EqualsIgnoringCase(wanted, "default") || EqualsIgnoringCase(wanted, "everything")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void AppendField(std::string_view field, std::string_view value, std::string& text) {
+  text.append(field).append(":").append(value).append("\r\n");
+}
+
+std::string_view NameOf(limiter::Enforcement enforcement) {
+  switch (enforcement) {
+    case limiter::Enforcement::kOn:
+      return "on";
+    case limiter::Enforcement::kShadow:
+      return "shadow";
+    case limiter::Enforcement::kOff:
+      return "off";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+void CommandCommand(RespClient& client, RespArguments arguments, std::string& out) {
+  if (arguments.size() == 1) return ListCommandInfo(client, {}, out);
+  const std::string_view subcommand = arguments[1];
+  if (EqualsIgnoringCase(subcommand, "count")) {
+    return AppendInteger(out, static_cast<std::int64_t>(AllRespCommands().size()));
+  }
+  if (EqualsIgnoringCase(subcommand, "docs")) {
+    return DescribeCommands(client, arguments.subspan(2), out);
+  }
+  if (EqualsIgnoringCase(subcommand, "info")) {
+    return ListCommandInfo(client, arguments.subspan(2), out);
+  }
+  if (EqualsIgnoringCase(subcommand, "list")) {
+    AppendArrayHeader(out, AllRespCommands().size());
+    for (const RespCommand& command : AllRespCommands()) AppendBulk(out, command.name);
+    return;
+  }
+  AppendUnknownSubcommand("COMMAND", subcommand, out);
+}
+
+void Config(RespClient& client, RespArguments arguments, std::string& out) {
+  if (!EqualsIgnoringCase(arguments[1], "get")) {
+    return AppendUnknownSubcommand("CONFIG", arguments[1], out);
+  }
+  const RespArguments patterns = arguments.subspan(2);
+  if (patterns.empty()) return AppendWrongArity("config|get", {}, out);
+  std::array<bool, kParameters.size()> wanted;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kParameters.size(); ++i) {
+    wanted[i] = MatchesAny(kParameters[i].first, patterns);
+    count += wanted[i] ? 1 : 0;
+  }
+  resp::AppendMapHeader(out, count, client.protocol);
+  for (std::size_t i = 0; i < kParameters.size(); ++i) {
+    if (!wanted[i]) continue;
+    AppendBulk(out, kParameters[i].first);
+    AppendBulk(out, kParameters[i].second);
+  }
+}
+
+void Info(RespClient& client, RespArguments arguments, std::string& out) {
+  std::string text;
+  if (Wants(arguments, "server")) {
+    text += "# Server\r\n";
+    AppendField("redis_version", kRedisVersion, text);
+    AppendField("redis_mode", "standalone", text);
+    AppendField("sluice_version", client.host.version(), text);
+  }
+  if (Wants(arguments, "persistence")) {
+    text += "# Persistence\r\n";
+    AppendField("loading", "0", text);
+  }
+  if (Wants(arguments, "replication")) {
+    text += "# Replication\r\n";
+    AppendField("role", "master", text);
+    AppendField("connected_slaves", "0", text);
+  }
+  if (client.may_administer() && Wants(arguments, "sluice")) {
+    text += "# Sluice\r\n";
+    AppendField("enforcement", NameOf(client.host.enforcement()), text);
+    AppendField("rules_version", std::to_string(client.host.rules().Status().active.number), text);
+    for (const auto& [name, value] : client.host.StoreNumbers()) {
+      AppendField("store_" + name, std::to_string(value), text);
+    }
+  }
+  AppendBulk(out, text);
+}
+
+void DbSize(RespClient& client, RespArguments /*arguments*/, std::string& out) {
+  std::uint64_t keys = 0;
+  for (const auto& [name, value] : client.host.StoreNumbers()) {
+    if (name == "keys") keys = value;
+  }
+  AppendInteger(out, static_cast<std::int64_t>(keys));
+}
+
+void Time(RespClient& client, RespArguments /*arguments*/, std::string& out) {
+  const std::int64_t now = client.host.now().time_since_epoch().count();
+  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+  AppendArrayHeader(out, 2);
+  resp::AppendBulkInteger(out, now / kMicrosPerSecond);
+  resp::AppendBulkInteger(out, now % kMicrosPerSecond);
+}
+
+}  // namespace sluice::api

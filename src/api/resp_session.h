@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "api/resp_client.h"
+#include "api/resp_loop.h"
+#include "api/session.h"
+#include "wire/command_reader.h"
+#include "wire/reply_queue.h"
+
+namespace sluice::api {
+
+/// One client of the Redis protocol. docs/resp.md has the commands.
+///
+/// Past kMaxPending questions that a store has not answered, commands are kept and not read;
+/// whoever carries the bytes should stop reading from the client then (`pending() >= kMaxPending`).
+/// A client whose commands pile up beyond kMaxBacklog bytes all the same is cut off.
+class RespSession final : public Session {
+ public:
+  static constexpr std::size_t kMaxPending = 1024;
+  static constexpr std::size_t kMaxBacklog = 4U << 20;
+
+  /// `loop` and `carrier` must outlive the session.
+  RespSession(RespLoop& loop, SessionHost& carrier, Peer peer);
+  ~RespSession() override;
+  RespSession(const RespSession&) = delete;
+  RespSession& operator=(const RespSession&) = delete;
+
+  void Receive(std::string_view bytes) override;
+  [[nodiscard]] bool in_request() const override;
+  void Drain() override;
+
+ private:
+  void RunCommands();
+  void RunCommand(RespArguments arguments);
+  void Ask(const RespCommand& command, RespArguments arguments);
+  static void AnsweredLater(limiter::Question& question, void* context);
+  void Settle(RespQuestion& asked);
+  void GoOn();
+  void Refuse(std::string_view error);
+
+  RespLoop& loop_;
+  SessionHost& carrier_;
+  RespClient client_;
+  wire::CommandReader reader_;
+  wire::ReplyQueue replies_{output_};
+  std::vector<RespQuestion*> waiting_;  ///< For a store; in no order.
+  bool draining_ = false;
+};
+
+}  // namespace sluice::api

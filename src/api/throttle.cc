@@ -1,0 +1,122 @@
+#include "api/throttle.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+#include "api/rule_commands.h"
+#include "base/wide_math.h"
+#include "resp/encoder.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::Question;
+using limiter::Ruling;
+using store::Operation;
+
+constexpr std::int64_t kLargestBurst = kMaxAmount - 1;
+constexpr std::int64_t kLongestPeriod =
+    std::chrono::duration_cast<std::chrono::seconds>(kMaxWindow).count();
+// Of any bucket: whatever the numbers, a key is forgotten the same way.
+constexpr ThrottleNumbers kAnyNumbers{.max_burst = 0, .count = 1, .period = 1};
+
+std::int64_t SecondsRoundedUp(Micros wait) {
+  return CeilDiv(wait.count(), std::chrono::microseconds(std::chrono::seconds(1)).count());
+}
+
+char* WriteInteger(char* at, std::int64_t number) {
+  *at++ = ':';
+  if (number >= 0 && number < 10) {
+    *at++ = static_cast<char>('0' + number);
+  } else {
+    constexpr std::size_t kMostDigits = 20;
+    at = std::to_chars(at, at + kMostDigits, number).ptr;
+  }
+  *at++ = '\r';
+  *at++ = '\n';
+  return at;
+}
+
+}  // namespace
+
+std::size_t ThrottleLimits::PlaceOf(const ThrottleNumbers& numbers) {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
+  std::uint64_t hash = static_cast<std::uint64_t>(numbers.max_burst) * kMix;
+  hash = (hash ^ static_cast<std::uint64_t>(numbers.count)) * kMix;
+  hash = (hash ^ (hash >> 32U) ^ static_cast<std::uint64_t>(numbers.period)) * kMix;
+  return (hash >> 32U) % kPlaces;
+}
+
+const Limit* ThrottleLimits::Make(const ThrottleNumbers& numbers, Kept& kept) {
+  const auto limit = Limit::TokenBucket(
+      {.capacity = numbers.max_burst + 1,
+       .refill = Rate::Per(numbers.count, std::chrono::seconds(numbers.period))});
+  if (!limit) return nullptr;
+  kept.numbers = numbers;
+  kept.limit = *limit;
+  return &*kept.limit;
+}
+
+bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, Question& question,
+                 std::string& out) {
+  ThrottleNumbers numbers;
+  std::int64_t quantity = 1;
+  if (!ReadBounded("max_burst", arguments[2], 0, kLargestBurst, numbers.max_burst, out) ||
+      !ReadBounded("count", arguments[3], 1, kMaxAmount, numbers.count, out) ||
+      !ReadBounded("period", arguments[4], 1, kLongestPeriod, numbers.period, out) ||
+      (arguments.size() > 5 &&
+       !ReadBounded("quantity", arguments[5], INT64_MIN, INT64_MAX, quantity, out))) {
+    return false;
+  }
+  const Limit* const limit = limits.Find(numbers);
+  if (limit == nullptr) {
+    resp::AppendError(out,
+                      "ERR max_burst, count and period can't be held exactly together: "
+                      "use a smaller max_burst or a shorter period");
+    return false;
+  }
+  const std::int64_t cost = std::max(quantity, std::int64_t{0});
+  question.operation = quantity > 0    ? Operation::kCheck
+                       : quantity == 0 ? Operation::kPeek
+                                       : Operation::kAdjust;
+  question.AddLimit({.scope = kThrottleScope, .tag = arguments[1]}, *limit, cost);
+  if (quantity < 0) {
+    question.SetReceipt({.amount = -std::max(quantity, -kMaxAmount)});
+  }
+  return true;
+}
+
+void ReplyThrottle(const Question& question, std::string& out) {
+  if (question.ruling != Ruling::kDecided) return AppendUndecided(question, out);
+  const Verdict& verdict = question.uses()[0].verdict;
+  const bool waiting_helps = verdict.outcome == Outcome::kDenied;
+  std::array<char, 128> room;
+  constexpr std::string_view kHeader = "*5\r\n";
+  std::memcpy(room.data(), kHeader.data(), kHeader.size());
+  char* at = room.data() + kHeader.size();
+  at = WriteInteger(at, question.allowed ? 0 : 1);
+  at = WriteInteger(at, verdict.limit);
+  at = WriteInteger(at, verdict.remaining);
+  at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
+  at = WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
+  out.append(room.data(), at);
+}
+
+bool AskForget(ThrottleLimits& limits, RespArguments arguments, Question& question,
+               std::string& out) {
+  const RespArguments keys = arguments.subspan(1);
+  if (keys.size() > kMaxLimitsPerCall) {
+    resp::AppendError(out, "ERR at most " + std::to_string(kMaxLimitsPerCall) + " keys at a time");
+    return false;
+  }
+  question.operation = Operation::kReset;
+  for (const std::string_view key : keys) {
+    question.AddLimit({.scope = kThrottleScope, .tag = key}, *limits.Find(kAnyNumbers), 0);
+  }
+  return true;
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,236 @@
+#include "server/connections.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/testing/client.h"
+#include "server/testing/test_server.h"
+
+namespace sluice::server {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Client;
+using testing::Eventually;
+using testing::TestServer;
+using testing::TestServerOptions;
+
+constexpr std::string_view kInTime = "the server never closed";
+
+TestServerOptions WithLimits(const ConnectionLimits& limits) {
+  return {.entrance = {.limits = limits}};
+}
+
+TEST(ConnectionsTest, EachLineIsAnswered) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  EXPECT_EQ(client.Ask("one"), "one");
+  EXPECT_EQ(client.Ask("two"), "two");
+  EXPECT_EQ(server.totals().open(), 1U);
+  EXPECT_EQ(server.totals().bytes_in, 8U);
+  EXPECT_TRUE(Eventually([&] { return server.totals().bytes_out == 8; }));
+}
+
+TEST(ConnectionsTest, PipelinedLinesAreAnsweredInOrder) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += std::to_string(i) + "\n";
+  std::thread writer([&] { EXPECT_TRUE(client.Send(lines)); });
+  EXPECT_EQ(client.Receive(lines.size()), lines);
+  writer.join();
+}
+
+TEST(ConnectionsTest, ALineMayComeByteByByte) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  for (const char byte : std::string("slowly\n")) EXPECT_TRUE(client.Send({&byte, 1}));
+  EXPECT_EQ(client.ReceiveLine(), "slowly");
+}
+
+TEST(ConnectionsTest, AnAnswerThatComesLaterIsWritten) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("hold\nnow\n"));
+  EXPECT_EQ(client.ReceiveLine(), "now");
+  server.held().Release();
+  EXPECT_EQ(client.ReceiveLine(), "held");
+}
+
+TEST(ConnectionsTest, ASessionThatEndsClosesAfterItsLastAnswer) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  // What comes after the end is thrown away, and does not take the answer with it.
+  EXPECT_TRUE(client.Send("one\nquit\n" + std::string(1 << 20, 'x')));
+  EXPECT_EQ(client.ReceiveAll(), "one\nbye\n");
+  client.Close();
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+}
+
+TEST(ConnectionsTest, AClientThatStaysAfterTheEndIsLeft) {
+  TestServer server(WithLimits({.linger = milliseconds(20)}));
+  Client client = Client::To(server.address());
+  EXPECT_EQ(client.Ask("quit"), "bye");
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+}
+
+TEST(ConnectionsTest, AHalfClosedClientGetsItsAnswers) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("one\nhold\ntwo\n"));
+  client.EndInput();
+  EXPECT_EQ(client.Receive(8), "one\ntwo\n");
+  EXPECT_TRUE(Eventually([&] { return server.held().size() == 1; }));
+  server.held().Release();
+  EXPECT_EQ(client.ReceiveAll(), "held\n");
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+}
+
+TEST(ConnectionsTest, AClientMayVanishWhileItsAnswerIsPending) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("hold\n"));
+  EXPECT_TRUE(Eventually([&] { return server.held().size() == 1; }));
+  client.Reset();
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+  EXPECT_EQ(server.totals().reset, 1U);
+  server.held().Release();
+  EXPECT_EQ(Client::To(server.address()).Ask("still there"), "still there");
+}
+
+TEST(ConnectionsTest, AClientMayVanishInTheMiddleOfALargeAnswer) {
+  TestServer server;
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("big 15000000\n"));
+  EXPECT_EQ(client.Receive(10), "xxxxxxxxxx");
+  client.Reset();
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+  EXPECT_EQ(server.totals().reset, 1U);
+}
+
+TEST(ConnectionsTest, ASlowReaderIsNotReadFromUntilItReads) {
+  // Had the server gone on reading, the output would have passed the hard bound.
+  TestServer server(WithLimits({.soft_output_bytes = 256 << 10, .hard_output_bytes = 512 << 10}));
+  Client client = Client::To(server.address());
+  constexpr std::size_t kLine = 1000;
+  constexpr std::size_t kLines = 40'000;
+  std::thread writer([&] {
+    const std::string line = std::string(kLine - 1, 'x') + "\n";
+    for (std::size_t i = 0; i < kLines; ++i) {
+      if (!client.Send(line)) return;
+    }
+  });
+  EXPECT_TRUE(Eventually([&] { return server.totals().bytes_in > 1 << 20; }));
+  EXPECT_EQ(client.Receive(kLine * kLines).size(), kLine * kLines);
+  writer.join();
+  EXPECT_EQ(server.totals().output_overflow, 0U);
+  EXPECT_EQ(client.Ask("and on"), "and on");
+}
+
+TEST(ConnectionsTest, TooMuchOutputEndsTheConnection) {
+  TestServer server(WithLimits({.soft_output_bytes = 1 << 10, .hard_output_bytes = 1 << 20}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("big 50000000\n"));
+  EXPECT_LT(client.ReceiveAll().size(), 50'000'000U);
+  EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
+  EXPECT_EQ(server.totals().output_overflow, 1U);
+}
+
+TEST(ConnectionsTest, WhoTakesNoneOfItsAnswerIsClosed) {
+  TestServer server(WithLimits({.write_timeout = milliseconds(50)}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("big 15000000\n"));
+  EXPECT_TRUE(Eventually([&] { return server.totals().slow_closed == 1; }));
+}
+
+TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
+  TestServer server(WithLimits({.soft_output_bytes = 64 << 20,
+                                .hard_output_bytes = 64 << 20,
+                                .write_timeout = milliseconds(50)}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("big 15000000\n"));
+  EXPECT_TRUE(Eventually([&] { return !client.Send("x\n"); }));
+  EXPECT_EQ(server.totals().slow_closed, 1U);
+}
+
+TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
+  TestServer server(WithLimits({.max_pending = 4}));
+  Client client = Client::To(server.address());
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(client.Send("hold\n"));
+    EXPECT_TRUE(
+        Eventually([&] { return server.held().size() == static_cast<std::size_t>(i + 1); }));
+  }
+  EXPECT_TRUE(client.Send("next\n"));
+  // A turn of every loop later it has still not been read.
+  EXPECT_EQ(Client::To(server.address()).Ask("a"), "a");
+  EXPECT_EQ(Client::To(server.address()).Ask("b"), "b");
+  EXPECT_EQ(server.totals().bytes_in, 4 * 5U + 2 * 2U);
+  server.held().Release();
+  const std::string answers = client.Receive(25);
+  EXPECT_TRUE(answers.starts_with("held\n")) << answers;
+  EXPECT_NE(answers.find("next\n"), std::string::npos) << answers;
+}
+
+TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneThatWaitsForUs) {
+  TestServer server(WithLimits({.idle_timeout = milliseconds(40)}));
+  Client waiting = Client::To(server.address());
+  EXPECT_TRUE(waiting.Send("hold\n"));
+  EXPECT_TRUE(Eventually([&] { return server.held().size() == 1; }));
+  Client idle = Client::To(server.address());
+  EXPECT_EQ(idle.Ask("hello"), "hello");
+  EXPECT_EQ(idle.ReceiveAll(), "") << kInTime;
+  EXPECT_EQ(server.totals().idle_closed, 1U);
+  server.held().Release();
+  EXPECT_EQ(waiting.ReceiveLine(), "held");
+}
+
+TEST(ConnectionsTest, ARequestThatDoesNotEndIsClosed) {
+  TestServer server(WithLimits({.request_timeout = milliseconds(40)}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(client.Send("and then"));
+  EXPECT_EQ(client.ReceiveAll(), "") << kInTime;
+  EXPECT_EQ(server.totals().slow_closed, 1U);
+}
+
+TEST(ConnectionsTest, ARequestThatComesInDropsIsClosedToo) {
+  TestServer server(WithLimits({.request_timeout = milliseconds(40)}));
+  Client client = Client::To(server.address());
+  EXPECT_TRUE(Eventually([&] { return !client.Send("x"); }));
+  EXPECT_EQ(server.totals().slow_closed, 1U);
+}
+
+TEST(ConnectionsTest, ABusyClientThatIsAlwaysInSomeRequestIsNotSlow) {
+  TestServer server(WithLimits({.request_timeout = seconds(1)}));
+  Client client = Client::To(server.address());
+  const SteadyTime until = SteadyClock::Now() + milliseconds(2500);
+  EXPECT_TRUE(client.Send("li"));
+  while (SteadyClock::Now() < until) {
+    ASSERT_TRUE(client.Send("ne\nli"));
+    ASSERT_EQ(client.ReceiveLine(), "line");
+  }
+  EXPECT_EQ(server.totals().slow_closed, 0U);
+}
+
+TEST(ConnectionsTest, OneClientsFloodLeavesOthersTheirTurn) {
+  TestServer server({.loops = 1});
+  Client flood = Client::To(server.address());
+  std::thread writer([&] {
+    const std::string much = std::string(1 << 20, 'x') + "\n";
+    while (flood.Send(much)) {
+    }
+  });
+  std::thread reader([&] { flood.ReceiveAll(); });
+  Client other = Client::To(server.address());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(other.Ask("me too"), "me too");
+  shutdown(flood.fd(), SHUT_RDWR);
+  writer.join();
+  reader.join();
+}
+
+}  // namespace
+}  // namespace sluice::server

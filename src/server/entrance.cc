@@ -1,0 +1,75 @@
+#include "server/entrance.h"
+
+#include <atomic>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace sluice::server {
+
+Entrance::Entrance(net::Loop& main, Loops& loops, Admission& admission,
+                   const EntranceOptions& options,
+                   const std::function<MakeSession(std::size_t loop)>& make_session)
+    : main_(main), loops_(loops), admission_(admission), options_(options) {
+  std::vector<MakeSession> makers;
+  for (std::size_t i = 0; i < loops.size(); ++i) makers.push_back(make_session(i));
+  connections_.resize(loops.size());
+  loops.Do([&](std::size_t i) {
+    connections_[i] =
+        std::make_unique<Connections>(loops[i], admission, options_.limits, std::move(makers[i]));
+  });
+}
+
+Entrance::~Entrance() {
+  acceptors_.clear();
+  // After what has been handed to the loops but not arrived.
+  loops_.Do([this](std::size_t i) { connections_[i].reset(); });
+}
+
+Result<net::ListenAddress> Entrance::Listen(const net::ListenOptions& options) {
+  auto acceptor = net::Acceptor::Listen(
+      main_, options,
+      [this](net::Fd socket, const net::PeerAddress& peer) { OnAccept(std::move(socket), peer); });
+  if (!acceptor) return acceptor.error();
+  acceptors_.push_back(*std::move(acceptor));
+  return acceptors_.back()->address();
+}
+
+void Entrance::OnAccept(net::Fd socket, const net::PeerAddress& peer) {
+  const Admission::Verdict verdict = admission_.Enter(peer);
+  if (verdict != Admission::Verdict::kAdmitted) {
+    const bool total = verdict == Admission::Verdict::kTooMany;
+    (total ? counters_.refused_total : counters_.refused_per_address).Add();
+    // Fits into the socket's empty buffer, or is not worth waiting for.
+    static_cast<void>(send(socket.get(), options_.refusal.data(), options_.refusal.size(),
+                           MSG_NOSIGNAL | MSG_DONTWAIT));
+    return;
+  }
+  const std::size_t index = next_;
+  next_ = (next_ + 1) % loops_.size();
+  // Shared, since a std::function can be copied. Dropped with it, if the loop ends before.
+  auto passed = std::make_shared<net::Fd>(std::move(socket));
+  loops_[index].Post([this, index, passed = std::move(passed), peer] {
+    connections_[index]->Adopt(std::move(*passed), peer);
+  });
+}
+
+void Entrance::Drain(SteadyTime deadline, std::function<void()> on_empty) {
+  for (const auto& acceptor : acceptors_) acceptor->Close();
+  const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
+  loops_.Post([this, deadline, left, on_empty = std::move(on_empty)](std::size_t i) {
+    connections_[i]->Drain(deadline, [this, left, on_empty] {
+      if (left->fetch_sub(1) == 1) main_.Post(on_empty);
+    });
+  });
+}
+
+ConnectionTotals Entrance::Totals() const {
+  ConnectionTotals totals;
+  totals += counters_;
+  for (const auto& connections : connections_) totals += connections->counters();
+  for (const auto& acceptor : acceptors_) totals.fd_limit += acceptor->counters().fd_limit.value();
+  return totals;
+}
+
+}  // namespace sluice::server

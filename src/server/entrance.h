@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sluice/result.h>
+
+#include "net/acceptor.h"
+#include "net/loop.h"
+#include "server/connections.h"
+#include "server/loops.h"
+
+namespace sluice::server {
+
+struct EntranceOptions {
+  ConnectionLimits limits{};
+  /// What a client is told for which there is no room, before its connection is closed.
+  std::string refusal{};
+};
+
+/// Where the clients of one protocol come in: its listeners, and its connections on every loop.
+///
+/// Accepts on the main loop, on whose thread it lives, and hands connections to the other loops in
+/// turn. These must run as long as it lives.
+class Entrance {
+ public:
+  /// `make_session` is asked once for each loop, on the caller's thread; what it returns is used on
+  /// that loop.
+  Entrance(net::Loop& main, Loops& loops, Admission& admission, const EntranceOptions& options,
+           const std::function<MakeSession(std::size_t loop)>& make_session);
+  /// Closes everything.
+  ~Entrance();
+  Entrance(const Entrance&) = delete;
+  Entrance& operator=(const Entrance&) = delete;
+
+  /// Returns the address, which is the real one where port 0 was asked for. May be called again.
+  Result<net::ListenAddress> Listen(const net::ListenOptions& options);
+
+  /// Accepts who has been waiting, listens no more, and drains all connections. `on_empty` runs on
+  /// the main loop when none is left, which is soon after the deadline at the latest.
+  void Drain(SteadyTime deadline, std::function<void()> on_empty);
+
+  /// From any thread, once all listeners are there.
+  [[nodiscard]] ConnectionTotals Totals() const;
+
+ private:
+  void OnAccept(net::Fd socket, const net::PeerAddress& peer);
+
+  net::Loop& main_;
+  Loops& loops_;
+  Admission& admission_;
+  const EntranceOptions options_;
+  ConnectionCounters counters_;  // Of those that never reach a loop.
+  std::vector<std::unique_ptr<Connections>> connections_;
+  std::vector<std::unique_ptr<net::Acceptor>> acceptors_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace sluice::server

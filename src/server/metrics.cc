@@ -1,0 +1,103 @@
+#include "server/metrics.h"
+
+#include <chrono>
+#include <vector>
+
+#include "rules/rule_set.h"
+#include "server/version.h"
+#include "telemetry/metrics_page.h"
+#include "telemetry/metrics_snapshot.h"
+#include "telemetry/process_stats.h"
+
+namespace sluice::server {
+namespace {
+
+using telemetry::Bound;
+using telemetry::MetricsSnapshot;
+using telemetry::Protocol;
+using telemetry::Refusal;
+
+void AddConnections(const ConnectionTotals& from, Protocol protocol, telemetry::LoopTotals& to) {
+  to.connections[protocol] += static_cast<std::int64_t>(from.open());
+  to.accepted[protocol] += from.accepted;
+  auto& refused = to.refused[protocol];
+  refused[Refusal::kMaxConnections] += from.refused_total;
+  refused[Refusal::kMaxPerAddress] += from.refused_per_address;
+  refused[Refusal::kNoDescriptors] += from.fd_limit;
+  auto& bounds = to.bounds_exceeded[protocol];
+  bounds[Bound::kIdle] += from.idle_closed;
+  bounds[Bound::kSlowRequest] += from.slow_closed;
+  bounds[Bound::kOutputBuffer] += from.output_overflow;
+}
+
+telemetry::KeysSnapshot KeysOf(const store::MemoryStore& memory) {
+  const store::MemoryStoreStats stats = memory.StatsApprox();
+  return {.active = stats.keys,
+          .bytes = stats.bytes,
+          .evicted = 0,  // Keys that matter never are.
+          .expired = stats.expired,
+          .refused = stats.refused};
+}
+
+telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
+  telemetry::RedisSnapshot sum;
+  for (const Worker* worker : workers) {
+    const redis::Stats stats = worker->RedisStatsApprox();
+    sum.connected += stats.state == redis::State::kReady ? 1 : 0;
+    sum.connects += stats.connects;
+    sum.connect_failures += stats.connect_failures;
+    sum.disconnects += stats.disconnects;
+    sum.calls += stats.calls;
+    sum.late_replies += stats.late_replies;
+    sum.in_flight += stats.in_flight;
+    sum.script_reloads += worker->StoreStatsApprox().reloads;
+  }
+  return sum;
+}
+
+telemetry::RulesSnapshot RulesOf(const Shared& shared) {
+  const rules::RulesStatus status = shared.rules.Status();
+  return {.version = std::to_string(status.active.number),
+          .hash = status.active.fingerprint,
+          .active = status.active.rules ? status.active.rules->file().rules.size() : 0,
+          .overflowed = shared.rule_ids.overflowed(),
+          .loaded_at = std::chrono::floor<std::chrono::seconds>(status.last_good_load),
+          .reloads_succeeded = status.good_loads,
+          .reloads_failed = status.failed_loads};
+}
+
+telemetry::Enforcement EnforcementOf(const Shared& shared) {
+  switch (shared.settings.enforcement.load(std::memory_order_relaxed)) {
+    case limiter::Enforcement::kShadow:
+      return telemetry::Enforcement::kShadow;
+    case limiter::Enforcement::kOff:
+      return telemetry::Enforcement::kOff;
+    default:
+      return telemetry::Enforcement::kOn;
+  }
+}
+
+}  // namespace
+
+void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
+                         const ConnectionTotals& http, const ConnectionTotals& resp,
+                         std::string& out) {
+  MetricsSnapshot snapshot;
+  std::vector<const telemetry::LoopCounters*> loops;
+  for (const Worker* worker : workers) loops.push_back(&worker->counters());
+  ReadLoops(shared.rule_ids, loops, snapshot);
+  AddConnections(http, Protocol::kHttp, snapshot.loops);
+  AddConnections(resp, Protocol::kResp, snapshot.loops);
+  snapshot.keys = KeysOf(*shared.memory);
+  if (shared.redis) snapshot.redis = RedisOf(workers);
+  snapshot.rules = RulesOf(shared);
+  snapshot.enforcement = EnforcementOf(shared);
+  snapshot.ready = !shared.draining.load();
+  snapshot.threads = workers.size();
+  snapshot.build = {.version = std::string(kVersion), .revision = {}, .compiler = __VERSION__};
+  snapshot.process = telemetry::ReadProcess();
+  snapshot.log = {.lines = shared.log.Lines(), .dropped = shared.log.dropped()};
+  AppendMetricsPage(snapshot, telemetry::MetricsFormat::kPrometheus, shared.labels, out);
+}
+
+}  // namespace sluice::server

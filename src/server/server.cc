@@ -1,0 +1,326 @@
+#include "server/server.h"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <openssl/rand.h>
+
+#include "api/http_session.h"
+#include "redis/url.h"
+#include "redis/yaml.h"
+#include "rules/rule_set.h"
+#include "server/metrics.h"
+#include "server/signals.h"
+#include "server/systemd.h"
+
+namespace sluice::server {
+namespace {
+
+using telemetry::LogLevel;
+
+// For rules that go on in memory while Redis does not answer.
+constexpr std::size_t kKeysWithoutRedis = 1'000'000;
+constexpr std::string_view kTooManyHttp =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
+    "Retry-After: 1\r\n\r\n";
+constexpr std::string_view kTooManyResp = "-ERR max number of clients reached\r\n";
+
+Error Blame(std::string_view setting, const std::string& what) {
+  return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
+}
+
+// The first line of a file, as secrets are kept in.
+Result<std::string> ReadSecretFile(std::string_view setting, const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  if (!file && line.empty()) return Blame(setting, path + " can't be read, or is empty");
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+std::string RandomSecret() {
+  std::string secret(32, '\0');
+  RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()), static_cast<int>(secret.size()));
+  return secret;
+}
+
+limiter::Enforcement EnforcementOf(std::string_view name) {
+  if (name == "shadow") return limiter::Enforcement::kShadow;
+  return name == "off" ? limiter::Enforcement::kOff : limiter::Enforcement::kOn;
+}
+
+telemetry::LogOptions LogOptionsOf(const Config& config) {
+  telemetry::LogOptions options;
+  options.format =
+      config.log_format == "json" ? telemetry::LogFormat::kJson : telemetry::LogFormat::kText;
+  for (const LogLevel level : {LogLevel::kError, LogLevel::kWarn, LogLevel::kInfo, LogLevel::kDebug}) {
+    if (telemetry::LabelOf(level) == config.log_level) options.level = level;
+  }
+  return options;
+}
+
+EntranceOptions EntranceOptionsOf(const Config& config, std::string_view refusal) {
+  EntranceOptions options;
+  options.limits.hard_output_bytes = config.max_output_bytes;
+  options.limits.soft_output_bytes =
+      std::min(options.limits.soft_output_bytes, config.max_output_bytes / 2);
+  options.limits.max_pending = config.max_pipelined;
+  options.limits.idle_timeout = config.idle_timeout;
+  options.limits.request_timeout = config.request_timeout;
+  options.refusal = refusal;
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::Start(const Config& config) {
+  RaiseFileLimit();
+  std::unique_ptr<Server> server(new Server(config, LogOptionsOf(config)));
+  if (auto prepared = server->Prepare(); !prepared) return prepared.error();
+  return server;
+}
+
+Server::Server(const Config& config, const telemetry::LogOptions& log)
+    : shared_(config, log),
+      loops_(config.threads),
+      admission_({.connections = config.max_connections,
+                  .per_address = config.max_connections_per_address}) {}
+
+Server::~Server() {
+  watch_.reset();
+  http_.reset();
+  resp_.reset();
+  loops_.Do([this](std::size_t i) {
+    if (i < workers_.size()) workers_[i].reset();
+  });
+}
+
+Result<bool> Server::Prepare() {
+  shared_.settings.enforcement = EnforcementOf(shared_.config.enforcement);
+  const std::vector<std::pair<std::string, std::string>> labels(
+      shared_.config.metrics_labels.begin(), shared_.config.metrics_labels.end());
+  auto constant = telemetry::ConstantLabels::Create(labels);
+  if (!constant) return Blame("metrics.labels", constant.error().message);
+  shared_.labels = std::move(*constant);
+  for (const auto step : {&Server::ReadSecrets, &Server::ChooseStore, &Server::LoadRules}) {
+    if (auto done = (this->*step)(); !done) return done.error();
+  }
+  workers_.resize(loops_.size());
+  loops_.Do([this](std::size_t i) {
+    workers_[i] = std::make_unique<Worker>(loops_[i], shared_, static_cast<Operations&>(*this));
+  });
+  http_ = std::make_unique<Entrance>(
+      main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyHttp),
+      [this](std::size_t i) -> MakeSession {
+        return [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
+          return worker->NewHttpSession(carrier, peer);
+        };
+      });
+  resp_ = std::make_unique<Entrance>(
+      main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyResp),
+      [this](std::size_t i) -> MakeSession {
+        return [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
+          return worker->NewRespSession(carrier, peer);
+        };
+      });
+  if (auto listens = Listen(*http_, shared_.config.http_listen, "http", http_at_); !listens) {
+    return listens.error();
+  }
+  return Listen(*resp_, shared_.config.resp_listen, "resp", resp_at_);
+}
+
+Result<bool> Server::ReadSecrets() {
+  shared_.admin_token = shared_.config.admin_token;
+  if (!shared_.config.admin_token_file.empty()) {
+    auto token = ReadSecretFile("admin.token_file", shared_.config.admin_token_file);
+    if (!token) return token.error();
+    shared_.admin_token = std::move(*token);
+  }
+  shared_.receipt_secret = RandomSecret();
+  if (!shared_.config.receipt_secret_file.empty()) {
+    auto secret = ReadSecretFile("receipts.secret_file", shared_.config.receipt_secret_file);
+    if (!secret) return secret.error();
+    shared_.receipt_secret = std::move(*secret);
+  }
+  return true;
+}
+
+Result<bool> Server::ChooseStore() {
+  const Config& config = shared_.config;
+  if (!config.redis_file.empty()) {
+    std::ifstream file(config.redis_file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) return Blame("redis_file", config.redis_file + " can't be read");
+    auto options = redis::ParseYaml(text.str());
+    if (!options) return Blame("redis_file", config.redis_file + ": " + options.error().message);
+    shared_.redis = std::move(*options);
+  } else if (config.store != "memory") {
+    auto options = redis::ParseUrl(config.store);
+    if (!options) return Blame("store", options.error().message);
+    shared_.redis = std::move(*options);
+  }
+  auto memory = store::MemoryStore::Create(
+      {.max_keys = shared_.redis ? kKeysWithoutRedis : config.memory_max_keys,
+       .max_bytes = shared_.redis ? 0 : config.memory_max_bytes});
+  if (!memory) return Blame("memory", memory.error().message);
+  shared_.memory = std::move(*memory);
+  return true;
+}
+
+Result<bool> Server::LoadRules() {
+  const std::string& path = shared_.config.rules;
+  rules::FileWatcher watcher(path);
+  const rules::LoadReport report =
+      path.empty()
+          ? shared_.rules.Load("the example rules", kExampleRules, TheSystemClock().Now())
+          : shared_.rules.Load(*watcher.Look(SteadyClock::Now()), TheSystemClock().Now());
+  TellOfLoad(report);
+  if (report.outcome == rules::LoadOutcome::kRefused) {
+    std::string mistakes;
+    for (const rules::Mistake& mistake : report.mistakes) mistakes += "\n" + Describe(mistake);
+    return Error{ErrorCode::kInvalidRules, "the rules have mistakes:" + mistakes};
+  }
+  if (path.empty()) return true;
+  try {
+    watch_ = std::make_unique<rules::WatchThread>(
+        std::move(watcher), [this](const rules::FileChange& change) {
+          TellOfLoad(shared_.rules.Load(change, TheSystemClock().Now()));
+        });
+  } catch (const std::system_error& error) {
+    return Blame("rules", path + " can't be watched: " + error.what());
+  }
+  return true;
+}
+
+void Server::TellOfLoad(const rules::LoadReport& report) {
+  for (const rules::Mistake& mistake : report.mistakes) {
+    shared_.log.Write(LogLevel::kError, "mistake in the rules", {{"mistake", Describe(mistake)}});
+  }
+  for (const rules::Mistake& warning : report.warnings) {
+    shared_.log.Write(LogLevel::kWarn, "doubt about the rules", {{"doubt", Describe(warning)}});
+  }
+  if (report.outcome == rules::LoadOutcome::kRefused) {
+    shared_.log.Write(LogLevel::kError, "rules refused; those before stay in force",
+                      {{"version", report.version}});
+  } else if (report.outcome == rules::LoadOutcome::kActivated) {
+    shared_.log.Write(LogLevel::kInfo, "rules in force",
+                      {{"version", report.version},
+                       {"rules", shared_.rules.Active()->file().rules.size()}});
+  }
+}
+
+Result<bool> Server::Listen(Entrance& entrance, const std::vector<std::string>& addresses,
+                            std::string_view protocol, std::vector<net::ListenAddress>& at) {
+  const std::string setting = std::string(protocol) + ".listen";
+  for (const std::string& text : addresses) {
+    auto address = net::ParseListenAddress(text);
+    if (!address) return Blame(setting, address.error().message);
+    auto real = entrance.Listen({.address = *address});
+    if (!real) return Blame(setting, real.error().message);
+    shared_.log.Write(LogLevel::kInfo, "listening",
+                      {{"protocol", protocol}, {"address", net::ToText(*real)}});
+    at.push_back(std::move(*real));
+  }
+  return true;
+}
+
+void Server::Run() {
+  const SystemdEnvironment environment = ReadSystemdEnvironment();
+  Systemd systemd(environment);
+  const Signals signals(main_, {.on_end =
+                                    [&] {
+                                      systemd.Stopping();
+                                      Drain();
+                                    },
+                                .on_reload =
+                                    [&] {
+                                      systemd.Reloading();
+                                      ReloadRules();
+                                      systemd.Ready();
+                                    }});
+  const Watchdog watchdog(main_, systemd, environment.watchdog,
+                          [this] { return loops_.TakePulse(); });
+  systemd.Ready();
+  main_.Run();
+}
+
+void Server::End() {
+  main_.Post([this] { Drain(); });
+}
+
+void Server::Drain() {
+  if (shared_.draining.exchange(true)) return;
+  shared_.log.Write(LogLevel::kInfo, "ending", {});
+  const SteadyTime deadline = SteadyClock::Now() + shared_.config.drain_timeout;
+  entrances_open_ = 2;
+  for (Entrance* entrance : {http_.get(), resp_.get()}) {
+    entrance->Drain(deadline, [this] {
+      if (--entrances_open_ == 0) main_.Stop();
+    });
+  }
+}
+
+rules::LoadReport Server::ReloadRules() {
+  const std::string& path = shared_.config.rules;
+  if (path.empty()) {
+    return {.outcome = rules::LoadOutcome::kUnchanged,
+            .version = shared_.rules.Status().active.number,
+            .mistakes = {},
+            .warnings = {}};
+  }
+  rules::LoadReport report = shared_.rules.Load(
+      *rules::FileWatcher(path).Look(SteadyClock::Now()), TheSystemClock().Now());
+  TellOfLoad(report);
+  return report;
+}
+
+void Server::AppendMetrics(std::string& out) {
+  std::vector<const Worker*> workers;
+  for (const auto& worker : workers_) workers.push_back(worker.get());
+  AppendServerMetrics(shared_, workers, http_->Totals(), resp_->Totals(), out);
+}
+
+api::Health Server::CheckHealth() {
+  const rules::RulesStatus rules = shared_.rules.Status();
+  api::Health health;
+  health.conditions.push_back(
+      {.name = "rules",
+       .ok = !rules.failing,
+       .detail = "version " + std::to_string(rules.active.number) +
+                 (rules.failing ? "; the file has mistakes, so it is not what the file says" : "")});
+  if (shared_.redis) {
+    std::size_t connected = 0;
+    for (const auto& worker : workers_) {
+      if (worker->RedisStatsApprox().state == redis::State::kReady) ++connected;
+    }
+    health.conditions.push_back({.name = "redis",
+                                 .ok = connected == workers_.size(),
+                                 .detail = std::to_string(connected) + " of " +
+                                           std::to_string(workers_.size()) + " connections"});
+  } else {
+    health.conditions.push_back({.name = "memory",
+                                 .ok = true,
+                                 .detail = std::to_string(shared_.memory->StatsApprox().keys) +
+                                           " keys"});
+  }
+  const bool draining = shared_.draining.load();
+  health.conditions.push_back(
+      {.name = "accepting", .ok = !draining, .detail = draining ? "the server is ending" : ""});
+  health.ready = !draining;
+  return health;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Server::StoreNumbers() {
+  const store::MemoryStoreStats memory = shared_.memory->StatsApprox();
+  return {{"keys", memory.keys},
+          {"bytes", memory.bytes},
+          {"expired", memory.expired},
+          {"refused", memory.refused}};
+}
+
+}  // namespace sluice::server

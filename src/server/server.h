@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/result.h>
+
+#include "net/address.h"
+#include "rules/file_watcher.h"
+#include "server/admission.h"
+#include "server/config.h"
+#include "server/entrance.h"
+#include "server/loops.h"
+#include "server/shared.h"
+#include "server/worker.h"
+
+namespace sluice::server {
+
+/// The whole server, from its settings to its end.
+///
+/// `Start` makes everything and listens; `Run` serves until it is told to end. The main thread accepts, watches
+/// over signals and drains; the loops do everything else.
+class Server final : private Operations {
+ public:
+  /// Fails with kInvalidOptions, kInvalidRules or whatever listening fails with; the message says which
+  /// setting is to blame.
+  static Result<std::unique_ptr<Server>> Start(const Config& config);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Until SIGTERM or SIGINT, and until what was under way then is done. Signals are handled only while this
+  /// runs.
+  void Run();
+  /// As SIGTERM does. From any thread.
+  void End();
+
+  /// Where it listens really.
+  [[nodiscard]] const std::vector<net::ListenAddress>& http_addresses() const { return http_at_; }
+  [[nodiscard]] const std::vector<net::ListenAddress>& resp_addresses() const { return resp_at_; }
+
+ private:
+  Server(const Config& config, const telemetry::LogOptions& log);
+
+  Result<bool> Prepare();
+  Result<bool> ReadSecrets();
+  Result<bool> ChooseStore();
+  Result<bool> LoadRules();
+  Result<bool> Listen(Entrance& entrance, const std::vector<std::string>& addresses,
+                      std::string_view protocol, std::vector<net::ListenAddress>& at);
+  void Drain();
+  void TellOfLoad(const rules::LoadReport& report);
+
+  rules::LoadReport ReloadRules() override;
+  void AppendMetrics(std::string& out) override;
+  api::Health CheckHealth() override;
+  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override;
+
+  Shared shared_;
+  std::unique_ptr<rules::WatchThread> watch_;
+  net::Loop main_;
+  Loops loops_;
+  std::vector<std::unique_ptr<Worker>> workers_;  ///< Each belongs to its loop's thread.
+  Admission admission_;
+  std::unique_ptr<Entrance> http_;
+  std::unique_ptr<Entrance> resp_;
+  std::vector<net::ListenAddress> http_at_;
+  std::vector<net::ListenAddress> resp_at_;
+  std::size_t entrances_open_ = 0;
+};
+
+/// The rules of a server that was given none.
+extern const std::string_view kExampleRules;
+
+}  // namespace sluice::server

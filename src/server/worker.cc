@@ -1,0 +1,197 @@
+#include "server/worker.h"
+
+#include <array>
+
+#include <openssl/crypto.h>
+
+#include "api/resp_session.h"
+#include "base/clock.h"
+#include "server/version.h"
+
+namespace sluice::server {
+namespace {
+
+using limiter::Question;
+using telemetry::Allowed;
+using telemetry::CallOutcome;
+
+telemetry::Protocol LabelOf(api::Protocol protocol) {
+  return protocol == api::Protocol::kHttp ? telemetry::Protocol::kHttp : telemetry::Protocol::kResp;
+}
+
+const rules::Rule* RuleOfHeadline(const Question& question) {
+  return question.uses().empty() ? nullptr : question.met(question.headline.index).rule;
+}
+
+telemetry::FailureMode ModeOf(const Question& question) {
+  const rules::Rule* const rule = RuleOfHeadline(question);
+  if (rule == nullptr) return telemetry::FailureMode::kOpen;
+  switch (rule->on_store_failure) {
+    case rules::OnStoreFailure::kOpen:
+      return telemetry::FailureMode::kOpen;
+    case rules::OnStoreFailure::kClosed:
+      return telemetry::FailureMode::kClosed;
+    case rules::OnStoreFailure::kLocal:
+      return telemetry::FailureMode::kLocal;
+  }
+  return telemetry::FailureMode::kOpen;
+}
+
+CallOutcome OutcomeOf(const Question& question) {
+  switch (question.ruling) {
+    case Ruling::kDecided:
+      return question.allowed ? CallOutcome::kAllowed : CallOutcome::kDenied;
+    case Ruling::kAllowListed:
+      return CallOutcome::kBypassed;
+    case Ruling::kDenyListed:
+      return CallOutcome::kBlocked;
+    case Ruling::kNoRule:
+    case Ruling::kNotEnforced:
+      return question.allowed ? CallOutcome::kUnlimited : CallOutcome::kBlocked;
+    case Ruling::kDegraded:
+      if (question.allowed) return CallOutcome::kAllowed;
+      return ModeOf(question) == telemetry::FailureMode::kClosed ? CallOutcome::kUnavailable
+                                                                 : CallOutcome::kDenied;
+    case Ruling::kInvalid:
+      return CallOutcome::kInvalid;
+  }
+  return CallOutcome::kInvalid;
+}
+
+}  // namespace
+
+Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
+    : loop_(loop),
+      shared_(shared),
+      operations_(operations),
+      counters_(shared.rule_ids),
+      redis_(shared.redis ? std::make_unique<redis::Client>(loop, *shared.redis) : nullptr),
+      redis_store_(redis_ ? std::make_unique<store::RedisStore>(
+                                loop, *redis_,
+                                store::RedisStoreOptions{.deadline = shared.config.store_deadline})
+                          : nullptr),
+      reader_(shared.rules),
+      limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
+               redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
+      resp_(*this) {
+  limiter_.Observe(this);
+  for (std::size_t i = 0; i < own_limits_.size(); ++i) {
+    own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
+  }
+  if (redis_) redis_->Connect();
+}
+
+// Every question is answered before what it needs is gone.
+Worker::~Worker() {
+  if (redis_) redis_->Close();
+}
+
+std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
+                                                     const net::PeerAddress& peer) {
+  return std::make_unique<api::RespSession>(resp_, carrier, PeerOf(peer));
+}
+
+api::Peer Worker::PeerOf(const net::PeerAddress& peer) {
+  const bool is_unix = peer.family() == net::PeerAddress::Family::kUnix;
+  return {.address = is_unix ? std::string() : std::string(peer.text()),
+          .is_local = peer.is_local()};
+}
+
+redis::Stats Worker::RedisStatsApprox() const { return redis_ ? redis_->StatsApprox() : redis::Stats{}; }
+
+store::RedisStoreStats Worker::StoreStatsApprox() const {
+  return redis_store_ ? redis_store_->StatsApprox() : store::RedisStoreStats{};
+}
+
+WallTime Worker::now() {
+  const SteadyTime turn = loop_.Now();
+  if (turn != turn_) {
+    turn_ = turn;
+    now_ = TheSystemClock().Now();
+  }
+  return now_;
+}
+
+void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
+  if (question.operation != store::Operation::kCheck) return;
+  counters_.CountCall(LabelOf(protocol), OutcomeOf(question));
+  switch (question.ruling) {
+    case Ruling::kDecided:
+      CountLimits(question);
+      break;
+    case Ruling::kAllowListed:
+      counters_.CountListHit(telemetry::List::kAllow);
+      break;
+    case Ruling::kDenyListed:
+      counters_.CountListHit(telemetry::List::kDeny);
+      break;
+    case Ruling::kDegraded:
+      counters_.CountDegraded(ModeOf(question));
+      counters_.CountStorageError(question.error);
+      break;
+    default:
+      break;
+  }
+}
+
+void Worker::CountLimits(const Question& question) {
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    const store::Use& use = question.uses()[i];
+    const rules::NamedLimit* const limit = question.met(i).limit;
+    const telemetry::RuleSeries series =
+        limit != nullptr ? telemetry::RuleSeries{limit->number}
+                         : own_limits_[static_cast<std::size_t>(use.limit->algorithm())];
+    const bool fits = use.verdict.outcome == Outcome::kAllowed;
+    if (use.mode == Mode::kShadow && !fits) {
+      counters_.CountShadowDenial(series);
+    } else {
+      counters_.CountLimit(series, fits ? Allowed::kYes : Allowed::kNo);
+    }
+  }
+}
+
+void Worker::CountProtocolError(api::Protocol protocol) {
+  counters_.CountProtocolError(LabelOf(protocol));
+}
+
+bool Worker::SamplesThis() { return counters_.SampleThis(); }
+
+void Worker::Took(const Question& question, const limiter::TimesTaken& times) {
+  if (question.uses().empty()) return;
+  const store::Use& use = question.uses()[question.headline.index];
+  counters_.RecordCheck(use.limit->algorithm(), question.allowed ? Allowed::kYes : Allowed::kNo,
+                        times.whole);
+  counters_.RecordStorage(times.store);
+}
+
+bool Worker::IsAdminToken(std::string_view token) const {
+  const std::string& right = shared_.admin_token;
+  return !right.empty() && token.size() == right.size() &&
+         CRYPTO_memcmp(token.data(), right.data(), right.size()) == 0;
+}
+
+std::string_view Worker::version() const { return kVersion; }
+
+limiter::Enforcement Worker::enforcement() const {
+  return shared_.settings.enforcement.load(std::memory_order_relaxed);
+}
+
+void Worker::SetEnforcement(limiter::Enforcement enforcement) {
+  shared_.settings.enforcement.store(enforcement, std::memory_order_relaxed);
+  shared_.log.Write(telemetry::LogLevel::kWarn, "enforcement switched",
+                    {{"to", limiter::NameOf(enforcement)}});
+}
+
+bool Worker::SetLogLevel(std::string_view level) {
+  for (const auto known : {telemetry::LogLevel::kError, telemetry::LogLevel::kWarn,
+                           telemetry::LogLevel::kInfo, telemetry::LogLevel::kDebug}) {
+    if (telemetry::LabelOf(known) != level) continue;
+    shared_.log.set_level(known);
+    return true;
+  }
+  return false;
+}
+
+std::string_view Worker::log_level() const { return telemetry::LabelOf(shared_.log.level()); }
+
+}  // namespace sluice::server

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/host.h"
+#include "api/resp_loop.h"
+#include "api/session.h"
+#include "limiter/limiter.h"
+#include "net/address.h"
+#include "net/loop.h"
+#include "redis/client.h"
+#include "rules/live_rules.h"
+#include "server/shared.h"
+#include "store/redis/redis_store.h"
+#include "store/store.h"
+#include "telemetry/loop_counters.h"
+#include "wire/http_date.h"
+
+namespace sluice::server {
+
+/// What a worker can't do alone: it concerns all loops.
+class Operations {
+ public:
+  virtual rules::LoadReport ReloadRules() = 0;
+  virtual void AppendMetrics(std::string& out) = 0;
+  [[nodiscard]] virtual api::Health CheckHealth() = 0;
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
+
+ protected:
+  ~Operations() = default;
+};
+
+/// One loop's part of the server: its way to the store, its counters, its sessions. Made, used and destroyed
+/// on its loop's thread; only `counters` and the Approx functions are for others.
+class Worker final : public api::Host, private limiter::Observer {
+ public:
+  Worker(net::Loop& loop, Shared& shared, Operations& operations);
+  ~Worker() override;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
+                                               const net::PeerAddress& peer);
+
+  [[nodiscard]] const telemetry::LoopCounters& counters() const { return counters_; }
+  /// Of Redis; zeros without.
+  [[nodiscard]] redis::Stats RedisStatsApprox() const;
+  [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
+
+  // ---- api::Host
+
+  limiter::Limiter& limiter() override { return limiter_; }
+  WallTime now() override;
+  std::string_view http_date() override { return date_.At(now()); }
+  void CountAnswer(api::Protocol protocol, const limiter::Question& question) override;
+  void CountProtocolError(api::Protocol protocol) override;
+  [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
+  [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
+  [[nodiscard]] std::string_view version() const override;
+  api::Health CheckHealth() override { return operations_.CheckHealth(); }
+  void AppendMetrics(std::string& out) override { operations_.AppendMetrics(out); }
+  rules::LiveRules& rules() override { return shared_.rules; }
+  rules::LoadReport ReloadRules() override { return operations_.ReloadRules(); }
+  [[nodiscard]] limiter::Enforcement enforcement() const override;
+  void SetEnforcement(limiter::Enforcement enforcement) override;
+  bool SetLogLevel(std::string_view level) override;
+  [[nodiscard]] std::string_view log_level() const override;
+  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override {
+    return operations_.StoreNumbers();
+  }
+
+ private:
+  /// The name under which limits are counted that requests bring themselves.
+  static constexpr std::string_view kOwnLimits = "_request";
+
+  static api::Peer PeerOf(const net::PeerAddress& peer);
+  void CountLimits(const limiter::Question& question);
+  bool SamplesThis() override;
+  void Took(const limiter::Question& question, const limiter::TimesTaken& times) override;
+
+  net::Loop& loop_;
+  Shared& shared_;
+  Operations& operations_;
+  telemetry::LoopCounters counters_;
+  std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
+  std::unique_ptr<redis::Client> redis_;
+  std::unique_ptr<store::RedisStore> redis_store_;
+  rules::RulesReader reader_;
+  limiter::Limiter limiter_;
+  wire::HttpDate date_;
+  SteadyTime turn_{};  ///< In which `now_` was read.
+  WallTime now_{};
+  api::RespLoop resp_;
+};
+
+}  // namespace sluice::server

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "telemetry/constant_labels.h"
+#include "telemetry/histogram.h"
+
+namespace sluice::telemetry {
+
+enum class MetricsFormat : std::uint8_t {
+  kPrometheus,   ///< The text format 0.0.4.
+  kOpenMetrics,  ///< 1.0.0; for clients that ask for application/openmetrics-text.
+};
+
+/// What Content-Type should say.
+[[nodiscard]] std::string_view ContentTypeOf(MetricsFormat format);
+
+struct Label {
+  std::string_view name;
+  std::string_view value;
+};
+using Labels = std::initializer_list<Label>;
+
+enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram, kInfo };
+
+/// Appends metrics to a string, as Prometheus reads them. A family, its type and help, then its
+/// samples. Integers are written exactly. Names and types are the caller's business; values of
+/// labels may be anything.
+///
+///     PrometheusText text(out, MetricsFormat::kPrometheus, constant_labels);
+///     text.Family("sluice_calls_total", MetricType::kCounter, "Calls.");
+///     text.Sample({{"protocol", "http"}}, 42);
+///     text.End();
+class PrometheusText {
+ public:
+  PrometheusText(std::string& out, MetricsFormat format, const ConstantLabels& constant)
+      : out_(out), format_(format), constant_(constant.text()) {}
+
+  /// `name` as samples have it: of a counter with _total, of an info with _info. It is kept, not
+  /// copied, until the next family.
+  void Family(std::string_view name, MetricType type, std::string_view help);
+
+  void Sample(Labels labels, std::uint64_t value);
+  void Sample(Labels labels, std::int64_t value);
+  void Sample(Labels labels, double value);
+  /// In seconds, with all nanoseconds.
+  void Sample(Labels labels, std::chrono::nanoseconds value);
+  void Sample(Labels labels, const HistogramTotals& value);
+
+  /// After the last family.
+  void End();
+
+ private:
+  void Series(std::string_view suffix, Labels labels, const Label* last = nullptr);
+
+  std::string& out_;
+  const MetricsFormat format_;
+  const std::string_view constant_;
+  std::string_view name_;
+};
+
+}  // namespace sluice::telemetry

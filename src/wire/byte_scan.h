@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <string_view>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+// Which bytes may stand where in a request, and how far the next run of them goes: 16 at a time
+// where the processor can, never touching a byte beyond the end.
+
+namespace sluice::wire {
+
+namespace byte_scan {
+
+constexpr std::array<bool, 256> Letters(std::string_view others) {
+  std::array<bool, 256> members{};
+  for (unsigned c = 'a'; c <= 'z'; ++c) members[c] = members[c - 0x20] = true;
+  for (unsigned c = '0'; c <= '9'; ++c) members[c] = true;
+  for (const char c : others) members[static_cast<unsigned char>(c)] = true;
+  return members;
+}
+
+inline constexpr std::array<bool, 256> kToken = Letters("!#$%&'*+-.^_`|~");
+inline constexpr std::array<bool, 256> kHost = Letters("-._~!$&'()*+,;=:[]%");
+
+}  // namespace byte_scan
+
+/// What methods and names of headers are made of.
+constexpr bool IsTokenByte(char c) { return byte_scan::kToken[static_cast<unsigned char>(c)]; }
+
+/// What a host with its port is made of.
+constexpr bool IsHostByte(char c) { return byte_scan::kHost[static_cast<unsigned char>(c)]; }
+
+/// Visible ASCII without '?' and '#'.
+constexpr bool IsTargetByte(char c) { return c > ' ' && c < 0x7F && c != '?' && c != '#'; }
+
+/// No control byte but the tab.
+constexpr bool IsValueByte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte >= ' ' && byte != 0x7F) || byte == '\t';
+}
+
+/// The first byte that is none of a token, or `end`.
+inline const char* SkipToken(const char* at, const char* end) {
+  while (at < end && IsTokenByte(*at)) ++at;
+  return at;
+}
+
+/// The first byte that is none of a target, or `end`.
+inline const char* SkipTarget(const char* at, const char* end) {
+#ifdef __SSE2__
+  while (end - at >= 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    // Bytes from 0x80 on are negative here.
+    const __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x21));
+    const __m128i others = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('?')),
+                                        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('#')),
+                                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F))));
+    const auto stops = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(low, others)));
+    if (stops != 0) return at + std::countr_zero(stops);
+    at += 16;
+  }
+#endif
+  while (at < end && IsTargetByte(*at)) ++at;
+  return at;
+}
+
+/// The first byte that is none of a header's value, or `end`.
+inline const char* SkipValue(const char* at, const char* end) {
+#ifdef __SSE2__
+  while (end - at >= 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+    const __m128i bad =
+        _mm_or_si128(_mm_andnot_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t')), low),
+                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F)));
+    const auto stops = static_cast<unsigned>(_mm_movemask_epi8(bad));
+    if (stops != 0) return at + std::countr_zero(stops);
+    at += 16;
+  }
+#endif
+  while (at < end && IsValueByte(*at)) ++at;
+  return at;
+}
+
+}  // namespace sluice::wire

@@ -1,0 +1,210 @@
+#include "wire/http_response.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "wire/byte_scan.h"
+
+namespace sluice::wire {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+// Where the length of a body is put that is not there yet: blanks before a value mean nothing.
+constexpr std::string_view kLengthRoom = "\r\nContent-Length:            \r\n\r\n";
+constexpr std::size_t kDigits = 20;
+
+void AppendNumber(std::string& output, std::int64_t number) {
+  std::array<char, kDigits> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  output.append(digits.data(), end);
+}
+
+// The whole first line where it is one that is often needed.
+std::string_view UsualLine(int status) {
+  switch (status) {
+    case 200:
+      return "HTTP/1.1 200 OK\r\nDate: ";
+    case 429:
+      return "HTTP/1.1 429 Too Many Requests\r\nDate: ";
+    default:
+      return {};
+  }
+}
+
+bool IsName(std::string_view name) {
+  const char* const end = name.data() + name.size();
+  return !name.empty() && SkipToken(name.data(), end) == end;
+}
+
+void AppendValue(std::string& output, std::string_view value) {
+  const char* at = value.data();
+  const char* const end = at + value.size();
+  for (;;) {
+    const char* const stop = SkipValue(at, end);
+    output.append(at, stop);
+    if (stop == end) return;
+    output.push_back(' ');
+    at = stop + 1;
+  }
+}
+
+}  // namespace
+
+std::string_view HttpReason(int status) {
+  switch (status) {
+    case 100:
+      return "Continue";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 411:
+      return "Length Required";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 422:
+      return "Unprocessable Content";
+    case 426:
+      return "Upgrade Required";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Unknown";
+  }
+}
+
+HttpResponse::HttpResponse(std::string& output, int status, std::string_view date,
+                           const HttpAsked& asked)
+    : output_(output),
+      head_only_(asked.head_only),
+      has_length_(status >= 200 && status != 204 && status != 304) {
+  if (const std::string_view line = UsualLine(status); !line.empty()) {
+    output_.append(line);
+  } else {
+    output_.append("HTTP/1.1 ");
+    AppendNumber(output_, status);
+    output_.append(" ").append(HttpReason(status)).append("\r\nDate: ");
+  }
+  output_.append(date);
+  if (!asked.keep_alive) {
+    output_.append("\r\nConnection: close");
+  } else if (asked.minor_version == 0) {
+    output_.append("\r\nConnection: keep-alive");
+  }
+}
+
+HttpResponse& HttpResponse::Add(std::string_view name, std::string_view value) {
+  if (!IsName(name)) return *this;
+  output_.append(kLineEnd).append(name).append(": ");
+  AppendValue(output_, value);
+  return *this;
+}
+
+HttpResponse& HttpResponse::Add(std::string_view name, std::int64_t value) {
+  if (!IsName(name)) return *this;
+  output_.append(kLineEnd).append(name).append(": ");
+  AppendNumber(output_, value);
+  return *this;
+}
+
+void HttpResponse::AddLength(std::size_t length) {
+  if (!has_length_) return;
+  output_.append("\r\nContent-Length: ");
+  AppendNumber(output_, static_cast<std::int64_t>(length));
+}
+
+void HttpResponse::Finish(std::string_view content_type, std::string_view body) {
+  if (!has_length_) return Finish();
+  output_.append("\r\nContent-Type: ");
+  AppendValue(output_, content_type);
+  AddLength(body.size());
+  output_.append("\r\n\r\n");
+  if (!head_only_) output_.append(body);
+}
+
+void HttpResponse::Finish() {
+  AddLength(0);
+  output_.append("\r\n\r\n");
+}
+
+std::string& HttpResponse::BeginBody(std::string_view content_type) {
+  if (has_length_) {
+    output_.append("\r\nContent-Type: ");
+    AppendValue(output_, content_type);
+    output_.append(kLengthRoom);
+  } else {
+    output_.append("\r\n\r\n");
+  }
+  body_at_ = output_.size();
+  return output_;
+}
+
+void HttpResponse::EndBody() {
+  if (has_length_) {
+    const std::size_t length = output_.size() - body_at_;
+    std::array<char, kDigits> digits;
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), length);
+    const auto size = static_cast<std::size_t>(end - digits.data());
+    std::copy_n(digits.data(), size, output_.data() + body_at_ - 2 * kLineEnd.size() - size);
+  }
+  if (head_only_ || !has_length_) output_.resize(body_at_);
+}
+
+}  // namespace sluice::wire

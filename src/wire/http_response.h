@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "wire/http_request.h"
+
+namespace sluice::wire {
+
+/// What a client that sent `Expect: 100-continue` waits for.
+inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// "Not Found" for 404; "Unknown" for what has no name.
+[[nodiscard]] std::string_view HttpReason(int status);
+
+/// What an answer has to know of its request.
+struct HttpAsked {
+  int minor_version = 1;
+  bool keep_alive = true;  ///< Whether the connection is good for another request.
+  bool head_only = false;  ///< HEAD: everything but the body.
+
+  [[nodiscard]] static HttpAsked By(const HttpRequest& request) {
+    return {.minor_version = request.minor_version,
+            .keep_alive = request.keep_alive,
+            .head_only = request.verb == HttpMethod::kHead};
+  }
+};
+
+/// Appends one response to a string: first what every response has, then headers, then the body.
+/// One of the Finish or EndBody must be the last.
+///
+///     HttpResponse response(output, 200, date, HttpAsked::By(request));
+///     response.Add("X-RateLimit-Limit", limit);
+///     response.Finish("application/json", body);
+class HttpResponse {
+ public:
+  /// `date` is the value of the Date header: HttpDate has it.
+  HttpResponse(std::string& output, int status, std::string_view date, const HttpAsked& asked);
+
+  /// Control bytes in a value become blanks, so that no value can end its line. A header whose name
+  /// is none is left out.
+  HttpResponse& Add(std::string_view name, std::string_view value);
+  HttpResponse& Add(std::string_view name, std::int64_t value);
+
+  void Finish(std::string_view content_type, std::string_view body);
+  /// Without a body.
+  void Finish();
+
+  /// For a body that is appended to the output as it is made, and then measured.
+  std::string& BeginBody(std::string_view content_type);
+  void EndBody();
+
+ private:
+  void AddLength(std::size_t length);
+
+  std::string& output_;
+  std::size_t body_at_ = 0;
+  bool head_only_;
+  bool has_length_;  ///< 1xx, 204 and 304 say nothing about a body.
+};
+
+}  // namespace sluice::wire

@@ -1,0 +1,70 @@
+#include "wire/url.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sluice::wire {
+namespace {
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool IsCoded(char c, Plus plus) { return c == '%' || (c == '+' && plus == Plus::kBlank); }
+
+}  // namespace
+
+std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
+                                              std::span<char> room) {
+  std::size_t at = 0;
+  while (at < text.size() && !IsCoded(text[at], plus)) ++at;
+  if (at == text.size()) return text;
+
+  assert(room.size() >= text.size());
+  std::copy_n(text.data(), at, room.data());
+  std::size_t size = at;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c != '%') {
+      room[size++] = c == '+' && plus == Plus::kBlank ? ' ' : c;
+      ++at;
+      continue;
+    }
+    if (text.size() - at < 3) return std::nullopt;
+    const int high = HexDigit(text[at + 1]);
+    const int low = HexDigit(text[at + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    room[size++] = static_cast<char>(high * 16 + low);
+    at += 3;
+  }
+  return std::string_view(room.data(), size);
+}
+
+bool QueryParameters::Next() {
+  if (failed()) return false;
+  while (rest_.starts_with('&')) rest_.remove_prefix(1);
+  if (rest_.empty()) return false;
+
+  const std::string_view parameter = rest_.substr(0, rest_.find('&'));
+  rest_.remove_prefix(parameter.size());
+  const std::size_t equals = std::min(parameter.find('='), parameter.size());
+  has_value_ = equals < parameter.size();
+  name_ = parameter.substr(0, equals);
+  value_ = has_value_ ? parameter.substr(equals + 1) : std::string_view{};
+  if (Decode(name_) && Decode(value_)) return true;
+  error_ = parameter;
+  return false;
+}
+
+bool QueryParameters::Decode(std::string_view& text) {
+  const auto decoded = DecodePercent(text, Plus::kBlank, room_);
+  if (!decoded) return false;
+  text = *decoded;
+  if (text.data() == room_.data()) room_ = room_.subspan(text.size());
+  return true;
+}
+
+}  // namespace sluice::wire

@@ -1,0 +1,94 @@
+#include "wire/url.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace sluice::wire {
+namespace {
+
+std::string Decoded(std::string_view text, Plus plus = Plus::kItself) {
+  std::array<char, 64> room;
+  const auto decoded = DecodePercent(text, plus, room);
+  return decoded ? std::string(*decoded) : "refused";
+}
+
+// "name=value;" for each parameter, then what could not be decoded.
+std::string Parameters(std::string_view query) {
+  std::string room(query.size(), '\0');
+  QueryParameters parameters(query, room);
+  std::string seen;
+  while (parameters.Next()) {
+    seen.append(parameters.name());
+    if (parameters.has_value()) seen.append("=").append(parameters.value());
+    seen.append(";");
+  }
+  if (parameters.failed()) seen.append("refused ").append(parameters.error());
+  return seen;
+}
+
+TEST(DecodePercent, ReplacesEscapesByTheirBytes) {
+  EXPECT_EQ(Decoded(""), "");
+  EXPECT_EQ(Decoded("/plain"), "/plain");
+  EXPECT_EQ(Decoded("%41%6a%6A"), "Ajj");
+  EXPECT_EQ(Decoded("/a%20b%2Fc"), "/a b/c");
+  EXPECT_EQ(Decoded("x%00y"), std::string("x\0y", 3));
+  EXPECT_EQ(Decoded("%FF"), "\xFF");
+  EXPECT_EQ(Decoded("%2541"), "%41") << "decoded once only";
+}
+
+TEST(DecodePercent, TakesAPlusForABlankOnlyWhereItIsOne) {
+  EXPECT_EQ(Decoded("a+b%2B", Plus::kItself), "a+b+");
+  EXPECT_EQ(Decoded("a+b%2B", Plus::kBlank), "a b+");
+}
+
+TEST(DecodePercent, RefusesWhatIsNoEscape) {
+  for (const std::string_view text :
+       {"%", "a%", "%4", "%g0", "%0g", "%%41", "% 41", "%-1", "a%4"}) {
+    EXPECT_EQ(Decoded(text), "refused") << text;
+  }
+}
+
+TEST(DecodePercent, DoesNotCopyWhatHasNoEscapes) {
+  const std::string_view text = "user:123";
+  EXPECT_EQ(DecodePercent(text, Plus::kBlank, {})->data(), text.data());
+}
+
+TEST(QueryParameters, ComeOneByOne) {
+  EXPECT_EQ(Parameters(""), "");
+  EXPECT_EQ(Parameters("key=user:123"), "key=user:123;");
+  EXPECT_EQ(Parameters("a=b&c"), "a=b;c;");
+  EXPECT_EQ(Parameters("a=&=b&="), "a=;=b;=;");
+  EXPECT_EQ(Parameters("&&a=1&&&b=2&"), "a=1;b=2;");
+  EXPECT_EQ(Parameters("a=1&a=2"), "a=1;a=2;");
+  EXPECT_EQ(Parameters("a=b=c?d"), "a=b=c?d;");
+}
+
+TEST(QueryParameters, AreDecodedAfterTheyAreToldApart) {
+  EXPECT_EQ(Parameters("a%3Db=c%26d&e+f=%2B+"), "a=b=c&d;e f=+ ;");
+}
+
+TEST(QueryParameters, EndAtTheFirstThatCannotBeDecoded) {
+  EXPECT_EQ(Parameters("a=1&b=%zz&c=3"), "a=1;refused b=%zz");
+  EXPECT_EQ(Parameters("%=1"), "refused %=1");
+}
+
+TEST(QueryParameters, StayGoodWhileOthersAreDecoded) {
+  const std::string_view query = "%61=%31&b=2&%63=%33";
+  std::string room(query.size(), '\0');
+  QueryParameters parameters(query, room);
+  ASSERT_TRUE(parameters.Next());
+  const std::string_view first = parameters.name();
+  const std::string_view one = parameters.value();
+  ASSERT_TRUE(parameters.Next());
+  ASSERT_TRUE(parameters.Next());
+  EXPECT_EQ(first, "a");
+  EXPECT_EQ(one, "1");
+  EXPECT_EQ(parameters.name(), "c");
+  EXPECT_EQ(parameters.value(), "3");
+}
+
+}  // namespace
+}  // namespace sluice::wire
