@@ -114,18 +114,6 @@ void AppendField(std::string_view field, std::string_view value, std::string& te
   text.append(field).append(":").append(value).append("\r\n");
 }
 
-std::string_view NameOf(limiter::Enforcement enforcement) {
-  switch (enforcement) {
-    case limiter::Enforcement::kOn:
-      return "on";
-    case limiter::Enforcement::kShadow:
-      return "shadow";
-    case limiter::Enforcement::kOff:
-      return "off";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 void CommandCommand(RespClient& client, RespArguments arguments, std::string& out) {

@@ -11,7 +11,6 @@ namespace sluice::api {
 namespace {
 
 using limiter::Question;
-using limiter::Ruling;
 using store::Operation;
 
 constexpr std::int64_t kMicrosPerMilli = 1000;

@@ -14,7 +14,6 @@ namespace sluice::api {
 namespace {
 
 using limiter::Question;
-using limiter::Ruling;
 using store::Operation;
 
 constexpr std::int64_t kLargestBurst = kMaxAmount - 1;

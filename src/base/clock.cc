@@ -5,11 +5,10 @@
 namespace sluice {
 namespace {
 
-Micros Read(clockid_t clock) noexcept {
+std::chrono::nanoseconds Read(clockid_t clock) noexcept {
   timespec now{};
   clock_gettime(clock, &now);
-  return std::chrono::floor<Micros>(std::chrono::seconds(now.tv_sec) +
-                                    std::chrono::nanoseconds(now.tv_nsec));
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 }  // namespace
@@ -23,8 +22,10 @@ const SystemClock& TheSystemClock() {
   return clock;
 }
 
-SteadyTime SteadyClock::Now() noexcept { return SteadyTime(Read(CLOCK_BOOTTIME)); }
+SteadyTime SteadyClock::Now() noexcept { return SteadyTime(std::chrono::floor<Micros>(Precise())); }
 
-Micros MonotonicMicros() noexcept { return Read(CLOCK_MONOTONIC); }
+std::chrono::nanoseconds SteadyClock::Precise() noexcept { return Read(CLOCK_BOOTTIME); }
+
+Micros MonotonicMicros() noexcept { return std::chrono::floor<Micros>(Read(CLOCK_MONOTONIC)); }
 
 }  // namespace sluice

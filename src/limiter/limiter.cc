@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "limiter/headline.h"
 
@@ -66,7 +67,21 @@ bool AnyRejectsAll(const Question& question) {
 
 }  // namespace
 
+std::string_view NameOf(Enforcement enforcement) {
+  switch (enforcement) {
+    case Enforcement::kOn:
+      return "on";
+    case Enforcement::kShadow:
+      return "shadow";
+    case Enforcement::kOff:
+      return "off";
+  }
+  return "";
+}
+
 Answered Limiter::Ask(Question& question, WallTime now) {
+  question.is_sampled_ = observer_ != nullptr && observer_->SamplesThis();
+  if (question.is_sampled_) question.asked_ = SteadyClock::Precise();
   question.degraded = false;
   question.affected = 0;
   question.headline = {};
@@ -86,6 +101,7 @@ Answered Limiter::Ask(Question& question, WallTime now) {
     const auto rules = std::move(done.rules_);  // Until the answer has been read.
     if (done.on_done != nullptr) done.on_done(done, done.context);
   };
+  if (question.is_sampled_) question.submitted_ = SteadyClock::Precise();
   if (store_.Submit(question.call_) == Answered::kLater) {
     if (question.own_.empty()) question.rules_ = rules_.Share();
     return Answered::kLater;
@@ -177,6 +193,13 @@ void Limiter::MeetOwnLimits(Question& question) {
 }
 
 void Limiter::Conclude(Question& question) {
+  Judge(question);
+  if (!question.is_sampled_) return;
+  const std::chrono::nanoseconds done = SteadyClock::Precise();
+  observer_->Took(question, {.whole = done - question.asked_, .store = done - question.submitted_});
+}
+
+void Limiter::Judge(Question& question) {
   const store::Call& call = question.call_;
   if (!call.ok) {
     question.error = call.error;

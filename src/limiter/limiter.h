@@ -1,7 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include <sluice/time.h>
 
@@ -15,6 +18,26 @@ enum class Enforcement : std::uint8_t {
   kOn,
   kShadow,  ///< Every limit is judged and counted; none denies.
   kOff,     ///< No limit is looked at. Lists still count.
+};
+
+/// "on", "shadow", "off".
+[[nodiscard]] std::string_view NameOf(Enforcement enforcement);
+
+/// How long a question took: in all, and of that until the store had answered.
+struct TimesTaken {
+  std::chrono::nanoseconds whole;
+  std::chrono::nanoseconds store;
+};
+
+/// Whoever wants to know how long questions take. Only those that it chooses are measured: to read
+/// a clock takes as long as a check.
+class Observer {
+ public:
+  virtual bool SamplesThis() = 0;
+  virtual void Took(const Question& question, const TimesTaken& times) = 0;
+
+ protected:
+  ~Observer() = default;
 };
 
 /// What the limiters of a process share.
@@ -35,6 +58,9 @@ class Limiter {
           const Settings& settings)
       : store_(store), fallback_(fallback), rules_(rules), settings_(settings) {}
 
+  /// From now on; null: nobody. It must outlive the limiter.
+  void Observe(Observer* observer) { observer_ = observer; }
+
   /// kNow: the answer is there. kLater: `on_done` will be run, never before this returns. What the
   /// answer points to (rules, limits) is good until the next call of the limiter or, if the answer
   /// came later, until `on_done` returns.
@@ -45,6 +71,7 @@ class Limiter {
   void MeetOwnLimits(Question& question);
   void AddUse(Question& question, const rules::MetLimit& met, Mode mode);
   void Conclude(Question& question);
+  void Judge(Question& question);
   void AskFallback(Question& question, std::span<const std::size_t> local);
   void Degrade(Question& question);
 
@@ -52,6 +79,7 @@ class Limiter {
   store::Store* fallback_;
   rules::RulesReader& rules_;
   const Settings& settings_;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace sluice::limiter

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -95,6 +96,8 @@ class Question {
   store::Call call_;
   class Limiter* limiter_ = nullptr;
   std::shared_ptr<const rules::RuleSet> rules_;  ///< Held while a store has the question.
+  bool is_sampled_ = false;
+  std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
 };
 
 }  // namespace sluice::limiter

@@ -14,7 +14,7 @@
 #include "redis/backoff.h"
 #include "redis/call_queue.h"
 #include "redis/client.h"
-#include "redis/counters.h"
+#include "base/counter.h"
 #include "redis/handshake.h"
 #include "resp/decoder.h"
 

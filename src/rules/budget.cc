@@ -23,10 +23,10 @@ Budget::Budget(const Rule& rule, Slots& slots) : rule_id_(rule.id), client_(!rul
     if (!rule.hash_tag.empty()) tag_ = slots.Intern(rule.hash_tag);
     return;
   }
-  for (const std::string& attribute : *rule.per) per_.push_back(slots.Intern(attribute));
-  if (per_.empty()) return;
-  tag_ = rule.hash_tag.empty() ? per_.front() : slots.Intern(rule.hash_tag);
-  rest_ = per_;
+  for (const std::string& attribute : *rule.per) rest_.push_back(slots.Intern(attribute));
+  if (rest_.empty()) return;
+  first_ = rest_.front();
+  tag_ = rule.hash_tag.empty() ? first_ : slots.Intern(rule.hash_tag);
   const auto tag = std::find(rest_.begin(), rest_.end(), tag_);
   if (tag != rest_.end()) rest_.erase(tag);
 }
@@ -35,12 +35,12 @@ bool Budget::Find(const Call& call, std::string_view tier, std::string& text, Wh
   whose = {};
   whose.begin = text.size();
   if (client_) return FindClient(call, tier, text, whose);
-  if (per_.empty()) {
+  if (first_ == kNoSlot) {
     whose.tag = rule_id_;
     return true;
   }
   whose.tag = ValueOf(call, tag_, tier);
-  whose.owner = ValueOf(call, per_.front(), tier);
+  whose.owner = ValueOf(call, first_, tier);
   if (whose.tag.empty() || whose.owner.empty()) return false;
   for (const Slot slot : rest_) {
     const std::string_view value = ValueOf(call, slot, tier);

@@ -33,10 +33,10 @@ class Budget {
   bool FindClient(const Call& call, std::string_view tier, std::string& text, Whose& whose) const;
 
   std::string_view rule_id_;
-  bool client_;  ///< The API key, or without one the address.
-  std::vector<Slot> per_;
+  bool client_;             ///< The API key, or without one the address.
+  Slot first_ = kNoSlot;    ///< Of `per`; kNoSlot: the client, or all calls.
   Slot tag_ = kNoSlot;      ///< With `client_` kNoSlot: the client itself.
-  std::vector<Slot> rest_;  ///< `per_` without the tag.
+  std::vector<Slot> rest_;  ///< `per` without the tag.
 };
 
 }  // namespace sluice::rules

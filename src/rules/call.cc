@@ -52,7 +52,9 @@ Slot Slots::Intern(std::string_view name) {
 }
 
 std::string_view PathOf(std::string_view endpoint) {
-  return endpoint.substr(0, endpoint.find_first_of("?#"));
+  std::size_t end = 0;
+  while (end < endpoint.size() && endpoint[end] != '?' && endpoint[end] != '#') ++end;
+  return endpoint.substr(0, end);
 }
 
 }  // namespace sluice::rules

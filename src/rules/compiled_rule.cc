@@ -46,7 +46,11 @@ std::optional<std::int64_t> WholeNumber(std::string_view text) {
 
 CompiledRule::CompiledRule(const Rule& rule, Slots& slots, RegexPool& regexes)
     : rule_(&rule),
+      tier_(rule.tier.value_or("")),
+      final_(rule.final),
       takes_unknown_tiers_(HasKeyPattern(rule)),
+      has_variants_(!rule.overrides.empty() || !rule.variants.by_tier.empty()),
+      usual_(rule.variants.usual),
       budget_(rule, slots),
       scopes_(ScopesOf(rule)) {
   for (const Condition& condition : rule.match) conditions_.emplace_back(condition, slots, regexes);
@@ -81,15 +85,15 @@ void CompiledRule::AddOverrides() {
 }
 
 bool CompiledRule::Holds(const Call& call) const {
-  if (rule_->tier && *rule_->tier != call[kTierSlot] &&
-      (call.tier_known || !takes_unknown_tiers_)) {
+  if (!tier_.empty() && tier_ != call[kTierSlot] && (call.tier_known || !takes_unknown_tiers_)) {
     return false;
   }
   return std::all_of(conditions_.begin(), conditions_.end(),
                      [&](const CompiledCondition& condition) { return condition.Holds(call); });
 }
 
-const Limits& CompiledRule::LimitsFor(std::string_view owner, std::string_view tier) const {
+std::span<const NamedLimit> CompiledRule::VariantFor(std::string_view owner,
+                                                     std::string_view tier) const {
   const Variants* variants = &rule_->variants;
   if (overrides_ && !owner.empty()) {
     const std::uint32_t found = overrides_->Find(owner);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +25,14 @@ class CompiledRule {
 
   /// The tier that the rule takes the call for.
   [[nodiscard]] std::string_view TierOf(const Call& call) const {
-    return rule_->tier ? std::string_view(*rule_->tier) : call[kTierSlot];
+    return tier_.empty() ? call[kTierSlot] : std::string_view(tier_);
   }
 
   /// The limits for a caller of a tier; empty if the rule has no numbers for it.
-  [[nodiscard]] const Limits& LimitsFor(std::string_view owner, std::string_view tier) const;
+  [[nodiscard]] std::span<const NamedLimit> LimitsFor(std::string_view owner,
+                                                      std::string_view tier) const {
+    return has_variants_ ? VariantFor(owner, tier) : usual_;
+  }
 
   /// Gets this, and then what it points to, on the way from memory.
   void Prefetch() const {
@@ -43,6 +47,7 @@ class CompiledRule {
   }
 
   [[nodiscard]] const Rule& rule() const { return *rule_; }
+  [[nodiscard]] bool final() const { return final_; }
   [[nodiscard]] const Budget& budget() const { return budget_; }
   /// The first part of the keys, limit by limit.
   [[nodiscard]] const std::vector<std::string>& scopes() const { return scopes_; }
@@ -51,9 +56,16 @@ class CompiledRule {
   static constexpr std::size_t kCacheLine = 64;
 
   void AddOverrides();
+  [[nodiscard]] std::span<const NamedLimit> VariantFor(std::string_view owner,
+                                                       std::string_view tier) const;
 
+  // Much of it is said in the rule as well; but that would be more memory to look at.
   const Rule* rule_;
+  std::string tier_;  ///< Empty: all.
+  bool final_;
   bool takes_unknown_tiers_;
+  bool has_variants_;
+  std::span<const NamedLimit> usual_;
   std::vector<CompiledCondition> conditions_;  ///< The cheapest first.
   Budget budget_;
   std::vector<std::string> scopes_;

@@ -36,29 +36,20 @@ CompiledPatterns::CompiledPatterns(const std::vector<Pattern>& patterns, bool ig
     : ignore_case_(ignore_case) {
   std::vector<const Pattern*> texts;
   std::vector<Network> networks;
-  std::vector<const Pattern*> texts;
-  std::vector<Pattern> canonical;
-  canonical.reserve(condition.any_of.size());
-  for (const Pattern& pattern : condition.any_of) {
-    canonical.push_back(pattern);
-    if (slot_ == kIpSlot && pattern.kind == PatternKind::kExact) {
-      canonical.back().text = CanonicalAddressText(pattern.text);
-    }
-    if (IsText(pattern)) texts.push_back(&canonical.back());
+  for (const Pattern& pattern : patterns) {
+    if (IsText(pattern)) texts.push_back(&pattern);
   }
-  const bool many = texts.size() >= kMany && !ignore_case_;
-  if (many) many_ = std::make_unique<const PatternTable>(texts);
-  for (const Pattern& pattern : canonical) {
+  if (texts.size() >= kMany && !ignore_case) {
+    many_ = std::make_unique<const PatternTable>(texts);
+  }
+  for (const Pattern& pattern : patterns) {
     if (pattern.kind == PatternKind::kCidr) {
       networks.push_back(ParseNetwork(pattern.text).value());
-    } else if (!many || !IsText(pattern)) {
-      AddPattern(pattern, regexes);
+    } else if (!many_ || !IsText(pattern)) {
+      Add(pattern, regexes);
     }
   }
   networks_ = NetworkTable(networks);
-  effort_ =
-      static_cast<int>(exact_.size() + 4 * globs_.size() + 8 * literals_.size() +
-                       (many_ ? 10U : 0U) + (networks.empty() ? 0U : 10U) + 100 * regexes_.size());
 }
 
 void CompiledPatterns::Add(const Pattern& pattern, RegexPool& regexes) {
@@ -108,7 +99,7 @@ bool CompiledPatterns::MatchesOther(std::string_view value,
   for (const Literal& literal : literals_) {
     if (literal.In(value)) return true;
   }
-  if (AddressMatches(call, value)) return true;
+  if (address && networks_.Find(*address) != NetworkTable::kNone) return true;
   for (const auto& regex : regexes_) {
     if (regex->Matches(value)) return true;
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "rules/glob.h"
 #include "rules/literal_index.h"
 #include "rules/model.h"
+#include "rules/network.h"
 #include "rules/network_table.h"
 #include "rules/pattern_table.h"
 #include "rules/regex.h"
@@ -67,14 +69,15 @@ class CompiledCondition {
   [[nodiscard]] int effort() const { return effort_; }
 
  private:
-  void AddPattern(const Pattern& pattern, RegexPool& regexes);
-  [[nodiscard]] bool TextMatches(std::string_view value) const;
-  [[nodiscard]] bool AddressMatches(const Call& call, std::string_view value) const;
+  enum class Kind : std::uint8_t { kPresent, kAbsent, kLiteral, kNetwork, kSet };
+
+  /// True if the pattern could be held in place.
+  bool HoldInPlace(const Pattern& pattern);
+  [[nodiscard]] bool SetHolds(const Call& call, std::string_view value) const;
 
   Slot slot_;
-  Presence presence_;
-  bool ignore_case_;
-  bool matches_all_ = false;  ///< Any value will do.
+  Kind kind_ = Kind::kSet;
+  bool or_template_ = false;  ///< The endpoint's template will do as well.
   int effort_ = 0;
   Literal literal_;
   Network network_;

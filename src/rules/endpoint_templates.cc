@@ -1,7 +1,5 @@
 #include "rules/endpoint_templates.h"
 
-#include <algorithm>
-
 #include "rules/text_hash.h"
 
 namespace sluice::rules {
@@ -9,10 +7,12 @@ namespace {
 
 // Takes the next segment that is not empty off the path; empty when there is none.
 std::string_view NextSegment(std::string_view& path) {
-  const std::size_t begin = std::min(path.find_first_not_of('/'), path.size());
-  path.remove_prefix(begin);
-  const std::string_view segment = path.substr(0, path.find('/'));
-  path.remove_prefix(segment.size());
+  std::size_t begin = 0;
+  while (begin < path.size() && path[begin] == '/') ++begin;
+  std::size_t end = begin;
+  while (end < path.size() && path[end] != '/') ++end;
+  const std::string_view segment = path.substr(begin, end - begin);
+  path.remove_prefix(end);
   return segment;
 }
 

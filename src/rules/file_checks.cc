@@ -15,9 +15,12 @@
 namespace sluice::rules {
 namespace {
 
-void CheckIds(Reading& reading, std::span<const ReadRule> rules) {
+void CheckIds(Reading& reading, std::span<ReadRule* const> in_order) {
   std::unordered_map<std::string_view, int> lines;
-  for (const ReadRule& rule : rules) {
+  std::vector<const ReadRule*> in_file(in_order.begin(), in_order.end());
+  std::sort(in_file.begin(), in_file.end());
+  for (const ReadRule* read : in_file) {
+    const ReadRule& rule = *read;
     if (!rule.id || rule.rule.id.empty()) continue;
     const auto [first, is_new] = lines.emplace(rule.rule.id, rule.id->position.line);
     if (is_new) continue;
@@ -29,18 +32,24 @@ void CheckIds(Reading& reading, std::span<const ReadRule> rules) {
 
 }  // namespace
 
-void CheckRules(Reading& reading, const RuleFile& file, std::span<const ReadRule> rules) {
-  CheckIds(reading, rules);
+std::vector<ReadRule*> InOrder(std::vector<ReadRule>& rules) {
+  std::vector<ReadRule*> in_order;
+  in_order.reserve(rules.size());
+  for (ReadRule& rule : rules) in_order.push_back(&rule);
+  // They lie in the order of the file.
+  std::sort(in_order.begin(), in_order.end(), [](const ReadRule* a, const ReadRule* b) {
+    return a->order != b->order ? a->order < b->order : a < b;
+  });
+  return in_order;
+}
+
+void CheckRules(Reading& reading, const RuleFile& file, std::span<ReadRule* const> in_order) {
+  CheckIds(reading, in_order);
   std::optional<PatternSet> known_keys;
   if (!file.known_keys.empty()) known_keys.emplace(file.known_keys);
-  std::vector<const ReadRule*> in_order;
-  in_order.reserve(rules.size());
-  for (const ReadRule& rule : rules) {
-    CheckOverrides(reading, rule, known_keys ? &*known_keys : nullptr);
-    in_order.push_back(&rule);
+  for (const ReadRule* rule : in_order) {
+    CheckOverrides(reading, *rule, known_keys ? &*known_keys : nullptr);
   }
-  std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const ReadRule* a, const ReadRule* b) { return a->order < b->order; });
   CheckShadowed(reading, in_order);
 }
 

@@ -82,6 +82,12 @@ bool Glob::Matches(std::string_view value) const {
   return true;
 }
 
+bool Glob::IsJustLiteral() const {
+  const auto texts = std::count_if(pieces_.begin(), pieces_.end(),
+                                   [](const Piece& piece) { return piece.size > 0; });
+  return texts == 1 && std::none_of(any_.begin(), any_.end(), [](bool any) { return any; });
+}
+
 std::vector<Glob::Literal> Glob::Literals() const {
   std::vector<Literal> literals;
   for (std::size_t p = 0; p < pieces_.size(); ++p) {

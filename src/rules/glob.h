@@ -41,6 +41,8 @@ class Glob {
   };
   /// All such texts that are not empty; they point into this glob.
   [[nodiscard]] std::vector<Literal> Literals() const;
+  /// True if `Literals` has one text and a value matches whenever it has it, as with "sk_*".
+  [[nodiscard]] bool IsJustLiteral() const;
 
  private:
   [[nodiscard]] bool PieceAt(const Piece& piece, const char* at) const;

@@ -82,6 +82,14 @@ TEST(Glob, AgreesWithTheSlowWayOnRandomInput) {
     if (!compiled) continue;
     const std::string value = text("ab*", 10);
     ASSERT_EQ(compiled->Matches(value), SlowMatches(glob, value)) << glob << " on " << value;
+    if (compiled->IsJustLiteral()) {
+      const Glob::Literal just = compiled->Literals().at(0);
+      const bool there = just.at_begin && just.at_end ? value == just.text
+                         : just.at_begin              ? value.starts_with(just.text)
+                         : just.at_end                ? value.ends_with(just.text)
+                                                      : value.find(just.text) != std::string::npos;
+      ASSERT_EQ(compiled->Matches(value), there) << glob << " on " << value;
+    }
     if (!compiled->Matches(value)) continue;
     ++matched;
     for (const Glob::Literal& literal : compiled->Literals()) {

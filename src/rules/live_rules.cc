@@ -28,6 +28,7 @@ LoadReport LiveRules::Load(const std::string& name, std::string_view yaml, WallT
   }
   ReadResult read = Read(name, yaml);
   if (!read.file) return Refuse(std::move(read.mistakes), now);
+  if (prepare_) prepare_(*read.file);
   RulesVersion version{.number = 0,
                        .fingerprint = std::move(fingerprint),
                        .file = name,

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sluice/time.h>
@@ -19,6 +21,7 @@
 namespace sluice::rules {
 
 class RuleSet;
+struct RuleFile;
 
 /// Rules that were active once, or are.
 struct RulesVersion {
@@ -61,8 +64,12 @@ struct LoadReport {
 /// seldom a reader who has to destroy one.
 class LiveRules {
  public:
+  /// Looks at rules that were found right before they are compiled, and may number their limits.
+  using Prepare = std::function<void(RuleFile&)>;
+
   /// Keeps so many versions before the active one.
-  explicit LiveRules(std::size_t keep = 10) : keep_(keep) {}
+  explicit LiveRules(std::size_t keep = 10, Prepare prepare = {})
+      : keep_(keep), prepare_(std::move(prepare)) {}
   ~LiveRules();
   LiveRules(const LiveRules&) = delete;
   LiveRules& operator=(const LiveRules&) = delete;
@@ -92,6 +99,7 @@ class LiveRules {
   std::optional<RulesVersion> Activate(RulesVersion version);
 
   const std::size_t keep_;
+  const Prepare prepare_;
   std::mutex loading_;                 ///< One load at a time. Taken before `mutex_`.
   mutable std::mutex mutex_;           ///< Of all that follows; never held for long.
   std::deque<RulesVersion> versions_;  ///< The active one is the last.

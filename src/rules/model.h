@@ -38,7 +38,7 @@ enum class Presence : std::uint8_t { kAny, kPresent, kAbsent };
 
 /// What an attribute must be like. Holds if the attribute matches any of the patterns.
 struct Condition {
-  std::string attribute;  ///< "tier": the tier that the call is found to have.
+  std::string attribute;               ///< "tier": the tier that the call is found to have.
   Presence presence = Presence::kAny;  ///< Else `any_of` is empty.
   std::vector<Pattern> any_of;
   bool ignore_case = false;  ///< Exact patterns only: methods.
@@ -50,8 +50,8 @@ struct Cost {
   /// Set: every call takes so much. Else the attribute says, if the call has it, and else the
   /// call's own cost.
   std::optional<std::int64_t> constant;
-  std::string attribute;  ///< May be empty.
-  std::int64_t least = 1;  ///< Less is raised to this.
+  std::string attribute;                 ///< May be empty.
+  std::int64_t least = 1;                ///< Less is raised to this.
   std::optional<std::int64_t> max_cost;  ///< More is refused.
 };
 
@@ -72,9 +72,11 @@ struct NamedLimit {
   Limit limit;       ///< Of no meaning if `reject_all`.
   /// Nothing ever fits: who meets this is denied, whatever the cost. For a number of 0.
   bool reject_all = false;
-  Micros window{0};  ///< For headers: the time that the limit is said to be per; 0 if there is none.
+  Micros window{
+      0};  ///< For headers: the time that the limit is said to be per; 0 if there is none.
   Cost cost;
   std::vector<Setting> settings;  ///< For people who ask where a number came from.
+  std::uint32_t number = 0;       ///< For whoever counts: see LiveRules.
 };
 
 /// What a rule means for one kind of caller.
@@ -113,7 +115,8 @@ struct Rule {
   /// Which attributes share one budget; empty: all calls. Not set: the client, which is the API key
   /// or, without one, the address.
   std::optional<std::vector<std::string>> per;
-  std::string hash_tag;  ///< The attribute that keys are placed by in a cluster; empty: the first of `per`.
+  std::string
+      hash_tag;  ///< The attribute that keys are placed by in a cluster; empty: the first of `per`.
 
   Variants variants;
   std::vector<Override> overrides;  ///< Exact ones win over globs, then the first.
@@ -133,16 +136,16 @@ struct KeyTier {
 enum class Default : std::uint8_t { kAllow, kDeny };
 
 struct RuleFile {
-  std::string name;              ///< The file's, for messages.
-  std::vector<Rule> rules;       ///< In the order in which they are looked at.
-  std::vector<Pattern> allow;    ///< API keys (exact or glob) and networks.
-  std::vector<Pattern> deny;     ///< Wins over `allow`.
-  std::vector<KeyTier> keys;     ///< Exact ones win over globs, then the first.
-  std::vector<Pattern> known_keys;       ///< Empty: every key is known.
-  std::vector<std::string> endpoints;    ///< Templates such as "/v1/orders/{id}".
-  std::vector<std::string> tiers;        ///< Names, in the order of the file.
-  std::string default_tier;              ///< May be empty.
-  Default otherwise = Default::kAllow;   ///< For calls that no rule meets.
+  std::string name;                     ///< The file's, for messages.
+  std::vector<Rule> rules;              ///< In the order in which they are looked at.
+  std::vector<Pattern> allow;           ///< API keys (exact or glob) and networks.
+  std::vector<Pattern> deny;            ///< Wins over `allow`.
+  std::vector<KeyTier> keys;            ///< Exact ones win over globs, then the first.
+  std::vector<Pattern> known_keys;      ///< Empty: every key is known.
+  std::vector<std::string> endpoints;   ///< Templates such as "/v1/orders/{id}".
+  std::vector<std::string> tiers;       ///< Names, in the order of the file.
+  std::string default_tier;             ///< May be empty.
+  Default otherwise = Default::kAllow;  ///< For calls that no rule meets.
 };
 
 }  // namespace sluice::rules

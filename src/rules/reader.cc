@@ -55,7 +55,7 @@ class FileReader {
     CheckTiers();
     WarnOfDenyingAll();
     WarnOfUnusedNames();
-    CheckRules(reading_, file_, rules_);
+    CheckRules(reading_, file_, InOrder(rules_));
     TakeRules();
     return std::move(file_);
   }
@@ -246,10 +246,8 @@ class FileReader {
   }
 
   void TakeRules() {
-    std::stable_sort(rules_.begin(), rules_.end(),
-                     [](const ReadRule& a, const ReadRule& b) { return a.order < b.order; });
     file_.rules.reserve(rules_.size());
-    for (ReadRule& rule : rules_) file_.rules.push_back(std::move(rule.rule));
+    for (ReadRule* rule : InOrder(rules_)) file_.rules.push_back(std::move(rule->rule));
   }
 
   Reading& reading_;
@@ -278,7 +276,9 @@ ReadResult Read(std::string name, std::string_view yaml) {
     return Refused(std::move(name), error->position, error->message);
   }
   const YamlNode* root = std::get<YamlTree>(parsed).root();
-  if (root == nullptr || root->kind == YamlKind::kNull) {
+  const bool says_nothing = root == nullptr || root->kind == YamlKind::kNull ||
+                            (root->kind == YamlKind::kMapping && root->children.empty());
+  if (says_nothing) {
     return Refused(std::move(name), {}, "is empty; expected `rules`");
   }
   Reading reading(std::move(name));

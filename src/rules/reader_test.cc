@@ -260,6 +260,13 @@ rules: [{ id: x, limit: 1/s, override: { k: 5/s, l: 6/s } }]
             "2:33: tiers.a.burst_multiplier: must be between 1 and 1000000, found 0.500000\n");
 }
 
+TEST(ReaderTest, AMessageIsOneLineWhateverTheFileSays) {
+  EXPECT_EQ(Complaints(R"(rules: [{id: a, limit: "a\nb\e[31m", "x\ny": 1}])"),
+            "1:24: rules[0].limit: expected a whole number, or a rate such as `100 per minute` or "
+            "`30/s`, found `a b [31m`\n"
+            "1:38: rules[0][\"x y\"]: unknown field; docs/rules.md has the fields of a rule\n");
+}
+
 TEST(ReaderTest, WhatIsHardlyMeantIsAWarning) {
   EXPECT_EQ(Complaints("rules: []\ndeny: ['*', 0.0.0.0/0]\n"),
             "warning: 2:7: deny: `*` denies every call that has an API key\n"

@@ -1,6 +1,7 @@
 #include "rules/reading.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -14,21 +15,33 @@ constexpr std::size_t kMaxMistakes = 100'000;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// What a file says may hold line breaks, and what else a terminal would act on.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return text;
+}
+
 std::string PathText(const Field& field) {
   std::string text = Describe(field.parent, field.name);
   if (field.index != Field::kNoItem) text += '[' + std::to_string(field.index) + ']';
   return text;
 }
 
-std::vector<Mistake> InOrder(std::vector<Mistake> mistakes) {
-  std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
-    return std::tie(a.position.line, a.position.column) <
-           std::tie(b.position.line, b.position.column);
+std::vector<Mistake> InOrder(std::vector<Mistake> found) {
+  std::vector<std::size_t> order(found.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Position x = found[a].position;
+    const Position y = found[b].position;
+    return std::tie(x.line, x.column, a) < std::tie(y.line, y.column, b);
   });
   // The same number may be found wrong for several tiers and overrides.
   std::vector<Mistake> once;
-  once.reserve(mistakes.size());
-  for (Mistake& mistake : mistakes) {
+  once.reserve(found.size());
+  for (const std::size_t index : order) {
+    Mistake& mistake = found[index];
     bool seen = false;
     for (auto other = once.rbegin();
          !seen && other != once.rend() && other->position == mistake.position; ++other) {
@@ -50,7 +63,7 @@ const FieldPath* Reading::PathOf(const Field& field) {
 }
 
 Mistake Reading::About(const Field& field, Position position, std::string message) const {
-  return {file_, position, PathText(field), std::move(message)};
+  return {file_, position, OneLine(PathText(field)), OneLine(std::move(message))};
 }
 
 void Reading::Wrong(const Field& field, std::string message) {
@@ -67,7 +80,7 @@ void Reading::WrongName(const Field& field, std::string message) {
 
 void Reading::WrongAt(Position position, const FieldPath* path, std::string message) {
   if (mistakes_.size() >= kMaxMistakes) return;
-  mistakes_.push_back({file_, position, Describe(path), std::move(message)});
+  mistakes_.push_back({file_, position, OneLine(Describe(path)), OneLine(std::move(message))});
 }
 
 void Reading::Warn(const Field& field, std::string message) {

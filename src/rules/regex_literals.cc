@@ -22,10 +22,10 @@ struct Concatenation;
 struct Atom {
   AtomKind kind = AtomKind::kByte;
   char byte = 0;
-  std::vector<Concatenation> group = {};  // Its alternatives.
-  bool may_be_missing = false;            // By '*', '?' or '{'.
-  bool may_repeat = false;                // By '*', '+' or '{'.
-  bool starred = false;                   // By '*'.
+  std::vector<Concatenation> group;  // Its alternatives.
+  bool may_be_missing = false;       // By '*', '?' or '{'.
+  bool may_repeat = false;           // By '*', '+' or '{'.
+  bool starred = false;              // By '*'.
 };
 
 struct Concatenation {

@@ -199,7 +199,7 @@ RuleSet::Next RuleSet::LookAtRule(std::uint32_t number, std::int64_t cost, Match
     match.lacking_.push_back(&rule);
     return Next::kGoOn;
   }
-  const Limits& limits = compiled.LimitsFor(whose.owner, tier);
+  const std::span<const NamedLimit> limits = compiled.LimitsFor(whose.owner, tier);
   if (limits.empty()) return Next::kGoOn;
   match.met_ = true;
   const std::size_t first = match.limits_.size();
@@ -230,7 +230,7 @@ RuleSet::Next RuleSet::LookAtRule(std::uint32_t number, std::int64_t cost, Match
     match.rests_.push_back(
         {.first_limit = first, .begin = whose.begin, .size = match.text_.size() - whose.begin});
   }
-  return rule.final ? Next::kStop : Next::kGoOn;
+  return compiled.final() ? Next::kStop : Next::kGoOn;
 }
 
 }  // namespace sluice::rules

@@ -170,7 +170,7 @@ class FinalRules {
 
 }  // namespace
 
-void CheckShadowed(Reading& reading, std::span<const ReadRule* const> in_order) {
+void CheckShadowed(Reading& reading, std::span<ReadRule* const> in_order) {
   FinalRules finals;
   bool any = false;
   for (const ReadRule* read : in_order) {

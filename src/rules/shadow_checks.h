@@ -10,6 +10,6 @@ namespace sluice::rules {
 /// Reports rules that no call can meet, because an earlier rule that is `final` is met by every
 /// call which they are for. Only what is evident is found: the same or wider patterns. `in_order`
 /// is the order in which rules are looked at.
-void CheckShadowed(Reading& reading, std::span<const ReadRule* const> in_order);
+void CheckShadowed(Reading& reading, std::span<ReadRule* const> in_order);
 
 }  // namespace sluice::rules

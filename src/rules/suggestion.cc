@@ -69,12 +69,7 @@ std::string Shown(std::string_view text) {
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
     --end;
   }
-  std::string shown = "`";
-  for (const char c : text.substr(0, end)) {
-    const bool control = static_cast<unsigned char>(c) < 0x20;
-    shown += control ? ' ' : c;  // A message is one line.
-  }
-  return shown + (end < text.size() ? "…`" : "`");
+  return "`" + std::string(text.substr(0, end)) + (end < text.size() ? "…`" : "`");
 }
 
 }  // namespace sluice::rules

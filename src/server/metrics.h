@@ -9,7 +9,8 @@
 
 namespace sluice::server {
 
-/// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any thread.
+/// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any
+/// thread.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          const ConnectionTotals& http, const ConnectionTotals& resp,
                          std::string& out);

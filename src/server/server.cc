@@ -57,7 +57,8 @@ telemetry::LogOptions LogOptionsOf(const Config& config) {
   telemetry::LogOptions options;
   options.format =
       config.log_format == "json" ? telemetry::LogFormat::kJson : telemetry::LogFormat::kText;
-  for (const LogLevel level : {LogLevel::kError, LogLevel::kWarn, LogLevel::kInfo, LogLevel::kDebug}) {
+  for (const LogLevel level :
+       {LogLevel::kError, LogLevel::kWarn, LogLevel::kInfo, LogLevel::kDebug}) {
     if (telemetry::LabelOf(level) == config.log_level) options.level = level;
   }
   return options;
@@ -116,16 +117,18 @@ Result<bool> Server::Prepare() {
   http_ = std::make_unique<Entrance>(
       main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyHttp),
       [this](std::size_t i) -> MakeSession {
-        return [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
-          return worker->NewHttpSession(carrier, peer);
-        };
+        return
+            [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
+              return worker->NewHttpSession(carrier, peer);
+            };
       });
   resp_ = std::make_unique<Entrance>(
       main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyResp),
       [this](std::size_t i) -> MakeSession {
-        return [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
-          return worker->NewRespSession(carrier, peer);
-        };
+        return
+            [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
+              return worker->NewRespSession(carrier, peer);
+            };
       });
   if (auto listens = Listen(*http_, shared_.config.http_listen, "http", http_at_); !listens) {
     return listens.error();
@@ -176,9 +179,8 @@ Result<bool> Server::LoadRules() {
   const std::string& path = shared_.config.rules;
   rules::FileWatcher watcher(path);
   const rules::LoadReport report =
-      path.empty()
-          ? shared_.rules.Load("the example rules", kExampleRules, TheSystemClock().Now())
-          : shared_.rules.Load(*watcher.Look(SteadyClock::Now()), TheSystemClock().Now());
+      path.empty() ? shared_.rules.Load("the example rules", kExampleRules, TheSystemClock().Now())
+                   : shared_.rules.Load(*watcher.Look(SteadyClock::Now()), TheSystemClock().Now());
   TellOfLoad(report);
   if (report.outcome == rules::LoadOutcome::kRefused) {
     std::string mistakes;
@@ -208,9 +210,9 @@ void Server::TellOfLoad(const rules::LoadReport& report) {
     shared_.log.Write(LogLevel::kError, "rules refused; those before stay in force",
                       {{"version", report.version}});
   } else if (report.outcome == rules::LoadOutcome::kActivated) {
-    shared_.log.Write(LogLevel::kInfo, "rules in force",
-                      {{"version", report.version},
-                       {"rules", shared_.rules.Active()->file().rules.size()}});
+    shared_.log.Write(
+        LogLevel::kInfo, "rules in force",
+        {{"version", report.version}, {"rules", shared_.rules.Active()->file().rules.size()}});
   }
 }
 
@@ -273,8 +275,8 @@ rules::LoadReport Server::ReloadRules() {
             .mistakes = {},
             .warnings = {}};
   }
-  rules::LoadReport report = shared_.rules.Load(
-      *rules::FileWatcher(path).Look(SteadyClock::Now()), TheSystemClock().Now());
+  rules::LoadReport report = shared_.rules.Load(*rules::FileWatcher(path).Look(SteadyClock::Now()),
+                                                TheSystemClock().Now());
   TellOfLoad(report);
   return report;
 }
@@ -291,8 +293,9 @@ api::Health Server::CheckHealth() {
   health.conditions.push_back(
       {.name = "rules",
        .ok = !rules.failing,
-       .detail = "version " + std::to_string(rules.active.number) +
-                 (rules.failing ? "; the file has mistakes, so it is not what the file says" : "")});
+       .detail =
+           "version " + std::to_string(rules.active.number) +
+           (rules.failing ? "; the file has mistakes, so it is not what the file says" : "")});
   if (shared_.redis) {
     std::size_t connected = 0;
     for (const auto& worker : workers_) {
@@ -303,10 +306,10 @@ api::Health Server::CheckHealth() {
                                  .detail = std::to_string(connected) + " of " +
                                            std::to_string(workers_.size()) + " connections"});
   } else {
-    health.conditions.push_back({.name = "memory",
-                                 .ok = true,
-                                 .detail = std::to_string(shared_.memory->StatsApprox().keys) +
-                                           " keys"});
+    health.conditions.push_back(
+        {.name = "memory",
+         .ok = true,
+         .detail = std::to_string(shared_.memory->StatsApprox().keys) + " keys"});
   }
   const bool draining = shared_.draining.load();
   health.conditions.push_back(

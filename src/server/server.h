@@ -20,19 +20,19 @@ namespace sluice::server {
 
 /// The whole server, from its settings to its end.
 ///
-/// `Start` makes everything and listens; `Run` serves until it is told to end. The main thread accepts, watches
-/// over signals and drains; the loops do everything else.
+/// `Start` makes everything and listens; `Run` serves until it is told to end. The main thread
+/// accepts, watches over signals and drains; the loops do everything else.
 class Server final : private Operations {
  public:
-  /// Fails with kInvalidOptions, kInvalidRules or whatever listening fails with; the message says which
-  /// setting is to blame.
+  /// Fails with kInvalidOptions, kInvalidRules or whatever listening fails with; the message says
+  /// which setting is to blame.
   static Result<std::unique_ptr<Server>> Start(const Config& config);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Until SIGTERM or SIGINT, and until what was under way then is done. Signals are handled only while this
-  /// runs.
+  /// Until SIGTERM or SIGINT, and until what was under way then is done. Signals are handled only
+  /// while this runs.
   void Run();
   /// As SIGTERM does. From any thread.
   void End();

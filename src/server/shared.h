@@ -16,8 +16,8 @@
 
 namespace sluice::server {
 
-/// What all loops of a server have in common. Each part says for itself how threads may share it; those that
-/// are plain values don't change once the loops run.
+/// What all loops of a server have in common. Each part says for itself how threads may share it;
+/// those that are plain values don't change once the loops run.
 struct Shared {
   Shared(Config its_config, const telemetry::LogOptions& log_options);
 

@@ -97,7 +97,9 @@ api::Peer Worker::PeerOf(const net::PeerAddress& peer) {
           .is_local = peer.is_local()};
 }
 
-redis::Stats Worker::RedisStatsApprox() const { return redis_ ? redis_->StatsApprox() : redis::Stats{}; }
+redis::Stats Worker::RedisStatsApprox() const {
+  return redis_ ? redis_->StatsApprox() : redis::Stats{};
+}
 
 store::RedisStoreStats Worker::StoreStatsApprox() const {
   return redis_store_ ? redis_store_->StatsApprox() : store::RedisStoreStats{};

@@ -36,8 +36,8 @@ class Operations {
   ~Operations() = default;
 };
 
-/// One loop's part of the server: its way to the store, its counters, its sessions. Made, used and destroyed
-/// on its loop's thread; only `counters` and the Approx functions are for others.
+/// One loop's part of the server: its way to the store, its counters, its sessions. Made, used and
+/// destroyed on its loop's thread; only `counters` and the Approx functions are for others.
 class Worker final : public api::Host, private limiter::Observer {
  public:
   Worker(net::Loop& loop, Shared& shared, Operations& operations);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "telemetry/counter.h"
+#include "base/counter.h"
 
 namespace sluice::telemetry {
 

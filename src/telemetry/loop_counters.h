@@ -5,7 +5,7 @@
 
 #include <sluice/result.h>
 
-#include "telemetry/counter.h"
+#include "base/counter.h"
 #include "telemetry/histogram.h"
 #include "telemetry/labels.h"
 #include "telemetry/rule_counters.h"

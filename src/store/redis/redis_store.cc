@@ -61,8 +61,16 @@ RedisStore::~RedisStore() {
   Fail(waiting_, ErrorCode::kStoreUnavailable);
 }
 
+RedisStoreStats RedisStore::StatsApprox() const {
+  return {.calls = counters_.calls.value(),
+          .script_calls = counters_.script_calls.value(),
+          .reloads = counters_.reloads.value(),
+          .timeouts = counters_.timeouts.value(),
+          .failures = counters_.failures.value()};
+}
+
 Answered RedisStore::Submit(Call& call) {
-  ++stats_.calls;
+  counters_.calls.Add();
   call.affected = 0;
   call.pending = false;
   if (const auto refusal = ending_ ? ErrorCode::kStoreUnavailable : Refusal(call)) {
@@ -110,7 +118,7 @@ void RedisStore::Flush() {
 }
 
 void RedisStore::Send(const std::shared_ptr<Batch>& batch) {
-  ++stats_.script_calls;
+  counters_.script_calls.Add();
   buffer_.clear();
   const auto now = options_.use_time_of_calls ? std::optional(batch->calls[0]->now) : std::nullopt;
   AppendRequest(batch->calls, batch->by, now, buffer_);
@@ -143,7 +151,7 @@ void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answe
 bool RedisStore::SendAgain(const std::shared_ptr<Batch>& batch, resp::Value error) {
   const std::string_view code = ReplyCodeOf(error);
   if (code == "NOSCRIPT" && batch->by == CallBy::kSha) {
-    ++stats_.reloads;
+    counters_.reloads.Add();
     batch->by = CallBy::kText;
     Send(batch);
     return true;
@@ -169,8 +177,8 @@ void RedisStore::Retry() {
 }
 
 void RedisStore::Fail(const std::vector<Call*>& calls, ErrorCode error) {
-  auto& count = error == ErrorCode::kStoreTimeout ? stats_.timeouts : stats_.failures;
-  count += calls.size();
+  Counter& count = error == ErrorCode::kStoreTimeout ? counters_.timeouts : counters_.failures;
+  count.Add(calls.size());
   for (Call* call : calls) {
     call->ok = false;
     call->error = error;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counter.h"
 #include "net/loop.h"
 #include "net/timer.h"
 #include "redis/client.h"
@@ -51,7 +52,8 @@ class RedisStore final : public Store {
   Answered Submit(Call& call) override;
   void SubmitBatch(std::span<Call* const> calls) override;
 
-  [[nodiscard]] const RedisStoreStats& stats() const { return stats_; }
+  /// From any thread; numbers of one moment may be a little apart.
+  [[nodiscard]] RedisStoreStats StatsApprox() const;
 
  private:
   struct Batch;
@@ -75,7 +77,9 @@ class RedisStore final : public Store {
   std::vector<std::shared_ptr<Batch>> to_retry_;
   bool ending_ = false;
   std::string buffer_;
-  RedisStoreStats stats_;
+  struct {
+    Counter calls, script_calls, reloads, timeouts, failures;
+  } counters_;
 };
 
 }  // namespace sluice::store
