@@ -13,6 +13,8 @@
 #include "check_config.h"
 #include "demo.h"
 #include "explain_command.h"
+#include "serve_command.h"
+#include "server/config.h"
 #include "simulate_command.h"
 
 namespace {
@@ -35,7 +37,7 @@ class Formatter final : public CLI::Formatter {
 
 void AddDemo(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
-      "demo", "Show how each algorithm answers a few calls, on a clock of its own (the default)");
+      "demo", "Show how each algorithm answers a few calls, on a clock of its own");
   command->footer("Example:\n  sluice demo");
   command->callback([&action] { action = Demo; });
 }
@@ -143,6 +145,31 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
   command->callback([&action, &options] { action = [&options] { return Simulate(options); }; });
 }
 
+void AddServe(CLI::App& app, Action& action, ServeOptions& options) {
+  CLI::App* const command =
+      app.add_subcommand("serve", "Run the server: HTTP and the Redis protocol (the default)");
+  command->footer(
+      "Every setting can also stand in the file, and in the environment as SLUICE_…; flags win.\n\n"
+      "Example:\n  sluice serve --rules rules.yaml --http :8080 --store redis://127.0.0.1:6379");
+  command->add_option("--config", options.config, "A file with settings")->type_name("FILE");
+  for (const sluice::server::Setting& setting : sluice::server::Settings()) {
+    std::string names = setting.flag();
+    if (!setting.also.empty()) names += ",--" + std::string(setting.also);
+    const std::string name(setting.name);
+    command
+        ->add_option_function<std::string>(
+            names,
+            [&options, name](const std::string& text) {
+              options.settings.emplace_back(name, text);
+            },
+            std::string(setting.meaning))
+        ->type_name(std::string(setting.value));
+  }
+  command->add_flag("--print-config", options.print_config,
+                    "Print the settings as they would be, and exit");
+  command->callback([&action, &options] { action = [&options] { return Serve(options); }; });
+}
+
 // The first argument, if it is neither an option nor the name of a command.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return {};
@@ -158,18 +185,17 @@ int Refuse(const std::string& message, const std::string& command) {
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("Sluice " SLUICE_VERSION
-               ", a rate limiter. There is no server yet: limits are held "
-               "by programs that link the library.",
-               "sluice");
+  CLI::App app("Sluice " SLUICE_VERSION ", a rate limiter", "sluice");
   app.formatter(std::make_shared<Formatter>());
   app.set_version_flag("--version", "sluice " SLUICE_VERSION, "Print the version and exit");
   app.require_subcommand(0, 1);
   app.footer("Each command tells more: sluice simulate --help");
-  Action action = Demo;
+  ServeOptions serve;
+  Action action = [&serve] { return Serve(serve); };
   CheckConfigOptions check_config;
   ExplainOptions explain;
   SimulateOptions simulate;
+  AddServe(app, action, serve);
   AddDemo(app, action);
   AddCheckConfig(app, action, check_config);
   AddExplain(app, action, explain);

@@ -33,8 +33,9 @@ void Welcome(const server::Server& server, const server::Config& config) {
   for (const net::ListenAddress& address : server.resp_addresses()) {
     std::printf("Redis protocol   %s\n", UrlOf("redis", address).c_str());
   }
-  std::printf("rules            %s\n",
-              config.rules.empty() ? "the examples (--rules FILE for yours)" : config.rules.c_str());
+  std::printf("rules            %s\n", config.rules.empty()
+                                           ? "the examples (--rules FILE for yours)"
+                                           : config.rules.c_str());
   for (const net::ListenAddress& address : server.http_addresses()) {
     if (address.is_unix()) continue;
     std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n",

@@ -13,8 +13,8 @@ struct ServeOptions {
   bool print_config = false;
 };
 
-/// Runs the server until it is told to end. Returns the exit code: 2 if it was told something wrong, 1 if it
-/// can't start.
+/// Runs the server until it is told to end. Returns the exit code: 2 if it was told something
+/// wrong, 1 if it can't start.
 int Serve(const ServeOptions& options);
 
 }  // namespace sluice::app

@@ -30,7 +30,8 @@ class Session {
   /// What is to be written; whoever writes it takes it away.
   [[nodiscard]] std::string& output() { return output_; }
 
-  /// Nothing more is read; the connection is closed once `output` is written and nothing is pending.
+  /// Nothing more is read; the connection is closed once `output` is written and nothing is
+  /// pending.
   [[nodiscard]] bool closing() const { return closing_; }
 
   /// Requests that wait for a store.

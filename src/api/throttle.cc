@@ -91,12 +91,14 @@ bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, Question& ques
 void ReplyThrottle(const Question& question, std::string& out) {
   if (question.ruling != Ruling::kDecided) return AppendUndecided(question, out);
   const Verdict& verdict = question.uses()[0].verdict;
+  // Not the question's `allowed`, which has no meaning when something is given back.
+  const bool limited = verdict.outcome != Outcome::kAllowed;
   const bool waiting_helps = verdict.outcome == Outcome::kDenied;
   std::array<char, 128> room;
   constexpr std::string_view kHeader = "*5\r\n";
   std::memcpy(room.data(), kHeader.data(), kHeader.size());
   char* at = room.data() + kHeader.size();
-  at = WriteInteger(at, question.allowed ? 0 : 1);
+  at = WriteInteger(at, limited ? 1 : 0);
   at = WriteInteger(at, verdict.limit);
   at = WriteInteger(at, verdict.remaining);
   at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);

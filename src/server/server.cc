@@ -8,7 +8,6 @@
 
 #include <openssl/rand.h>
 
-#include "api/http_session.h"
 #include "redis/url.h"
 #include "redis/yaml.h"
 #include "rules/rule_set.h"

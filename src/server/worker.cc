@@ -4,6 +4,7 @@
 
 #include <openssl/crypto.h>
 
+#include "api/http_session.h"
 #include "api/resp_session.h"
 #include "base/clock.h"
 #include "server/version.h"
@@ -35,6 +36,19 @@ telemetry::FailureMode ModeOf(const Question& question) {
       return telemetry::FailureMode::kLocal;
   }
   return telemetry::FailureMode::kOpen;
+}
+
+api::HttpOptions HttpOptionsOf(const Shared& shared) {
+  const Config& config = shared.config;
+  api::HttpOptions options;
+  options.limits.max_header_bytes = config.max_header_bytes;
+  options.limits.max_body = config.max_body_bytes;
+  options.header_style =
+      api::FindHeaderStyle(config.header_style).value_or(api::HeaderStyle::kXRateLimit);
+  options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
+  options.limits_in_requests = config.limits_in_requests;
+  options.receipt_secret = shared.receipt_secret;
+  return options;
 }
 
 CallOutcome OutcomeOf(const Question& question) {
@@ -73,6 +87,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       reader_(shared.rules),
       limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
+      http_(*this, HttpOptionsOf(shared)),
       resp_(*this) {
   limiter_.Observe(this);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
@@ -84,6 +99,11 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
 // Every question is answered before what it needs is gone.
 Worker::~Worker() {
   if (redis_) redis_->Close();
+}
+
+std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
+                                                     const net::PeerAddress& peer) {
+  return std::make_unique<api::HttpSession>(http_, carrier, PeerOf(peer));
 }
 
 std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/host.h"
+#include "api/http_loop.h"
 #include "api/resp_loop.h"
 #include "api/session.h"
 #include "limiter/limiter.h"
@@ -45,6 +46,8 @@ class Worker final : public api::Host, private limiter::Observer {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  std::unique_ptr<api::Session> NewHttpSession(api::SessionHost& carrier,
+                                               const net::PeerAddress& peer);
   std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
                                                const net::PeerAddress& peer);
 
@@ -96,6 +99,7 @@ class Worker final : public api::Host, private limiter::Observer {
   wire::HttpDate date_;
   SteadyTime turn_{};  ///< In which `now_` was read.
   WallTime now_{};
+  api::HttpLoop http_;
   api::RespLoop resp_;
 };
 

@@ -1,0 +1,97 @@
+#include "api/http_routes.h"
+#include "api/openapi.h"
+#include "base/json_writer.h"
+
+/// The server about itself.
+namespace sluice::api {
+namespace {
+
+constexpr std::string_view kPlain = "text/plain; charset=utf-8";
+
+void RespondPlain(const HttpExchange& exchange, bool ok, std::string_view text) {
+  exchange.Respond(ok ? 200 : 503).Finish(kPlain, text);
+}
+
+bool IsVerbose(std::string_view query) {
+  return query == "verbose" || query.starts_with("verbose=") || query.starts_with("verbose&");
+}
+
+}  // namespace
+
+void RunLive(HttpExchange& exchange) {
+  const bool live = exchange.host().CheckHealth().live;
+  RespondPlain(exchange, live, live ? "ok\n" : "not live\n");
+}
+
+void RunReady(HttpExchange& exchange) {
+  const Health health = exchange.host().CheckHealth();
+  std::string text;
+  if (IsVerbose(exchange.request.query)) {
+    for (const Condition& condition : health.conditions) {
+      text.append(condition.ok ? "[+] " : "[-] ").append(condition.name);
+      text.append(condition.ok ? " ok" : " failed");
+      if (!condition.detail.empty()) text.append(": ").append(condition.detail);
+      text += '\n';
+    }
+  }
+  text += health.ready ? "ready\n" : "not ready\n";
+  RespondPlain(exchange, health.ready, text);
+}
+
+void RunVersion(HttpExchange& exchange) {
+  std::string body;
+  JsonWriter json(body);
+  json.BeginObject();
+  json.Key("name").String("sluice");
+  json.Key("version").String(exchange.host().version());
+  json.EndObject();
+  exchange.RespondJson(200, body);
+}
+
+void RunMetrics(HttpExchange& exchange) {
+  wire::HttpResponse response = exchange.Respond(200);
+  exchange.host().AppendMetrics(response.BeginBody("text/plain; version=0.0.4; charset=utf-8"));
+  response.EndBody();
+}
+
+void RunHealth(HttpExchange& exchange) {
+  const Health health = exchange.host().CheckHealth();
+  const bool up = health.live && health.ready;
+  std::string body;
+  JsonWriter json(body);
+  json.BeginObject();
+  json.Key("status").String(up ? "UP" : "OUT_OF_SERVICE");
+  json.Key("components").BeginObject();
+  for (const Condition& condition : health.conditions) {
+    json.Key(condition.name).BeginObject();
+    json.Key("status").String(condition.ok ? "UP" : "DOWN");
+    if (!condition.detail.empty()) {
+      json.Key("details").BeginObject().Key("message").String(condition.detail).EndObject();
+    }
+    json.EndObject();
+  }
+  json.EndObject().EndObject();
+  exchange.RespondJson(up ? 200 : 503, body);
+}
+
+void RunInfo(HttpExchange& exchange) {
+  const rules::RulesStatus status = exchange.host().rules().Status();
+  std::string body;
+  JsonWriter json(body);
+  json.BeginObject();
+  json.Key("build").BeginObject();
+  json.Key("name").String("sluice");
+  json.Key("version").String(exchange.host().version());
+  json.EndObject();
+  json.Key("rules").BeginObject();
+  json.Key("version").Uint(status.active.number);
+  json.Key("fingerprint").String(status.active.fingerprint);
+  json.EndObject();
+  json.Key("enforcement").String(limiter::NameOf(exchange.host().enforcement()));
+  json.EndObject();
+  exchange.RespondJson(200, body);
+}
+
+void RunOpenApi(HttpExchange& exchange) { exchange.RespondJson(200, kOpenApi); }
+
+}  // namespace sluice::api

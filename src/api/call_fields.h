@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sluice/limit.h>
+
+#include "api/http_answer.h"
+#include "api/http_exchange.h"
+#include "api/problem.h"
+
+/// What requests have in common, whether they say it in a query or in a body.
+namespace sluice::api {
+
+inline constexpr std::size_t kMaxClientKeyBytes = 256;
+inline constexpr std::size_t kMaxAttributes = 32;
+
+/// Whether a client may be known by it: not empty, not too long, no control characters.
+[[nodiscard]] bool IsKey(std::string_view key);
+[[nodiscard]] Problem BadKey(std::string_view field);
+
+/// A whole number between 1 and what a limit can hold.
+[[nodiscard]] std::optional<std::int64_t> ParseCost(std::string_view text);
+[[nodiscard]] Problem BadCost(std::string_view field);
+
+/// "TOKEN_BUCKET" or "token_bucket"; "SLIDING_WINDOW" is the log, as is "sliding_window_log".
+[[nodiscard]] std::optional<Algorithm> FindAlgorithm(std::string_view name);
+[[nodiscard]] Problem BadAlgorithm(std::string_view field, std::string_view found);
+
+/// ":check:TOKEN_BUCKET": the part of the keys of default limits that keeps them apart from others.
+[[nodiscard]] std::string_view CheckScope(Algorithm algorithm);
+
+/// Responds with the answered check of a call with one question.
+void AnswerCheck(HttpCall& call, std::string& out);
+/// The same after a look: 200 also where a check would have been denied.
+void AnswerLook(HttpCall& call, std::string& out);
+
+/// Whether the operation was carried out; else `out` has the response.
+[[nodiscard]] bool WasDone(HttpCall& call, std::string& out);
+
+}  // namespace sluice::api

@@ -1,0 +1,134 @@
+#include "api/http_answer.h"
+
+#include <algorithm>
+
+#include "base/wide_math.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::Question;
+
+constexpr std::string_view kBackendError =
+    "Service temporarily unavailable (rate limiter backend error)";
+
+bool RejectsAll(const Question& question) {
+  const rules::NamedLimit* limit = question.met(question.headline.index).limit;
+  return limit != nullptr && limit->reject_all;
+}
+
+HttpAnswer Denied(const Question& question) {
+  if (question.headline.headline.outcome == Outcome::kNeverFits && !question.degraded &&
+      !RejectsAll(question)) {
+    return {400, ProblemCode::kCostExceedsLimit, true, {}};
+  }
+  return {429, ProblemCode::kRateLimitExceeded, false, "Rate limit exceeded"};
+}
+
+HttpAnswer Degraded(const Question& question) {
+  const ProblemCode code = ProblemCodeOf(question.error);
+  if (question.uses().empty()) return {503, code, true, {}};
+  const rules::Rule* const rule = question.met(question.headline.index).rule;
+  if (rule == nullptr) return {503, code, true, {}};
+  if (question.allowed) return {200, {}, false, "Request allowed"};
+  if (rule->on_store_failure == rules::OnStoreFailure::kClosed) {
+    return {503, code, false, kBackendError};
+  }
+  return Denied(question);
+}
+
+}  // namespace
+
+HttpAnswer AnswerTo(const Question& question) {
+  switch (question.ruling) {
+    case Ruling::kDecided:
+      break;
+    case Ruling::kDegraded:
+      return Degraded(question);
+    case Ruling::kInvalid:
+      return {400, ProblemCodeOf(question.error), true, {}};
+    case Ruling::kDenyListed:
+      return {403, ProblemCode::kDenyListed, false, KindOf(ProblemCode::kDenyListed).meaning};
+    case Ruling::kNoRule:
+      if (!question.allowed) {
+        return {403, ProblemCode::kNoRule, false, KindOf(ProblemCode::kNoRule).meaning};
+      }
+      break;
+    case Ruling::kAllowListed:
+    case Ruling::kNotEnforced:
+      break;
+  }
+  if (!question.allowed) return Denied(question);
+  return {200, {}, false, "Request allowed"};
+}
+
+Problem ProblemOf(const Question& question, const HttpAnswer& answer) {
+  Problem problem{.code = answer.code};
+  if (answer.code == ProblemCode::kInvalidTokenCost) {
+    const rules::CostRefusal* const refusal = question.match().refusal();
+    if (refusal != nullptr && refusal->rule != nullptr) {
+      problem.field = refusal->attribute.empty() ? "cost" : std::string(refusal->attribute);
+      problem.detail = "rule " + refusal->rule->id + " does not accept this cost";
+    }
+  } else if (answer.code == ProblemCode::kCostExceedsLimit && !question.uses().empty()) {
+    const store::Use& use = question.uses()[question.headline.index];
+    problem.detail = "a cost of " + std::to_string(use.cost) + " never fits into a limit of " +
+                     std::to_string(use.limit->cap());
+    problem.field = "cost";
+  }
+  return problem;
+}
+
+const store::Use* SpokenOf(const Question& question) {
+  if (question.uses().empty()) return nullptr;
+  const store::Use& use = question.uses()[question.headline.index];
+  return use.mode == Mode::kShadow ? nullptr : &use;
+}
+
+std::int64_t SecondsOf(Micros wait) { return CeilDiv(wait.count(), 1'000'000); }
+
+std::int64_t MillisOf(Micros wait) { return CeilDiv(wait.count(), 1'000); }
+
+Micros WaitOf(const Verdict& verdict) {
+  if (verdict.outcome == Outcome::kAllowed) return Micros{0};
+  if (verdict.outcome == Outcome::kNeverFits) return Micros{-1};
+  return std::max(verdict.retry_after, Micros{1});
+}
+
+Micros WaitOf(const Question& question) {
+  if (question.allowed) return Micros{0};
+  if (question.uses().empty()) return Micros{-1};
+  return WaitOf(question.headline.headline);
+}
+
+Micros WindowOf(const Question& question, std::size_t use) {
+  const rules::NamedLimit* const named = question.met(use).limit;
+  if (named != nullptr && named->window != Micros{0}) return named->window;
+  const LimitNumbers& numbers = question.uses()[use].limit->numbers();
+  if (numbers.algorithm == Algorithm::kConcurrency) return Micros{0};
+  if (numbers.rate_num == 0) return numbers.window;
+  // A bucket: how long it takes to fill.
+  const Wide time = (Wide{numbers.cap} * numbers.rate_den + numbers.rate_num - 1) /
+                    numbers.rate_num * numbers.interval.count();
+  return Micros{static_cast<std::int64_t>(std::min(time, Wide{kMaxWait.count()}))};
+}
+
+std::string_view PublicNameOf(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kTokenBucket:
+      return "TOKEN_BUCKET";
+    case Algorithm::kLeakyBucket:
+      return "LEAKY_BUCKET";
+    case Algorithm::kFixedWindow:
+      return "FIXED_WINDOW";
+    case Algorithm::kSlidingWindowLog:
+      return "SLIDING_WINDOW";
+    case Algorithm::kSlidingWindowCounter:
+      return "SLIDING_WINDOW_COUNTER";
+    case Algorithm::kConcurrency:
+      return "CONCURRENCY";
+  }
+  return "";
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sluice/limit.h>
+#include <sluice/time.h>
+
+#include "api/problem.h"
+#include "limiter/question.h"
+
+namespace sluice::api {
+
+/// What an answered check means in HTTP.
+struct HttpAnswer {
+  int status = 200;
+  /// 400 and more: why. Else of no meaning.
+  ProblemCode code{};
+  /// The request itself is at fault, or can't be judged at all: the body is a problem, not a
+  /// decision.
+  bool is_problem = false;
+  std::string_view message;
+};
+
+[[nodiscard]] HttpAnswer AnswerTo(const limiter::Question& question);
+
+/// The problem of a question whose answer is one.
+[[nodiscard]] Problem ProblemOf(const limiter::Question& question, const HttpAnswer& answer);
+
+/// The use that callers are told of, or null if there is none: the call met no limit, or only such
+/// that are in shadow.
+[[nodiscard]] const store::Use* SpokenOf(const limiter::Question& question);
+
+/// What is known of that use. Of a store that failed, nothing but the limit is.
+[[nodiscard]] inline bool IsKnown(const limiter::Question& question) {
+  return !question.degraded || question.headline.headline.limit != 0;
+}
+
+/// Rounded up; at least 1 of what is not nothing.
+[[nodiscard]] std::int64_t SecondsOf(Micros wait);
+[[nodiscard]] std::int64_t MillisOf(Micros wait);
+
+/// How long to wait, or a negative time: for ever. Zero of what is allowed.
+[[nodiscard]] Micros WaitOf(const limiter::Question& question);
+[[nodiscard]] Micros WaitOf(const Verdict& verdict);
+
+/// The time that a limit is said to be per; 0: there is none.
+[[nodiscard]] Micros WindowOf(const limiter::Question& question, std::size_t use);
+
+/// "TOKEN_BUCKET"; the log is "SLIDING_WINDOW".
+[[nodiscard]] std::string_view PublicNameOf(Algorithm algorithm);
+
+}  // namespace sluice::api

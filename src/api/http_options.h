@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/limit.h>
+#include <sluice/time.h>
+
+#include "wire/http_limits.h"
+
+namespace sluice::api {
+
+/// How answers tell of limits in their headers. docs/http.md shows each.
+enum class HeaderStyle : std::uint8_t { kXRateLimit, kDraft6, kDraft7, kDraft10, kNone };
+
+/// "x-ratelimit", "draft-6", "draft-7", "draft-10", "none".
+[[nodiscard]] std::string_view NameOf(HeaderStyle style);
+[[nodiscard]] std::optional<HeaderStyle> FindHeaderStyle(std::string_view name);
+
+/// The limits behind `?algorithm=`, which need no rules.
+struct DefaultLimits {
+  /// 100 with 10 per second; 10 per second with a queue of 100; 100 per 60 seconds.
+  DefaultLimits();
+
+  /// Null: that algorithm can't be asked for by its name alone.
+  [[nodiscard]] const Limit* Find(Algorithm algorithm) const;
+
+  Limit token_bucket;
+  Limit leaky_bucket;
+  Limit fixed_window;
+  Limit sliding_window;  ///< The log.
+  Limit sliding_window_counter;
+};
+
+struct HttpOptions {
+  wire::HttpLimits limits;
+  HeaderStyle header_style = HeaderStyle::kXRateLimit;
+  /// Up to so much is added to Retry-After, so that denied clients don't come back together.
+  int retry_after_jitter_percent = 0;
+  /// Whether requests may bring limits of their own.
+  bool limits_in_requests = true;
+  /// Signs receipts; the same in all processes that share a store. Empty: one of this process.
+  std::string receipt_secret;
+  DefaultLimits default_limits;
+  /// For descriptors that name none.
+  Micros descriptor_window = std::chrono::seconds(60);
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <simdjson.h>
+
+#include <sluice/time.h>
+
+#include "api/problem.h"
+#include "rules/number.h"
+
+namespace sluice::api {
+
+/// One object of a request's body. Names that nobody knows, and names that are there twice, are
+/// mistakes; so is every value that is not of the kind that is asked for. The first mistake is kept
+/// in the `problem` that all objects of a body share; whoever reads on after it gets nothing.
+class JsonFields {
+ public:
+  JsonFields(simdjson::dom::object object, std::string path, Problem& problem)
+      : object_(object), path_(std::move(path)), problem_(&problem) {}
+
+  /// False, and a problem, if there is another name than these.
+  bool Only(std::initializer_list<std::string_view> names);
+
+  [[nodiscard]] bool Has(std::string_view name) const;
+
+  // Nothing if the field is not there, or wrong: then there is a problem, too.
+  std::optional<std::string_view> Text(std::string_view name);
+  std::optional<bool> Bool(std::string_view name);
+  std::optional<std::int64_t> Whole(std::string_view name, std::int64_t least, std::int64_t most,
+                                    ProblemCode code = ProblemCode::kInvalidField);
+  /// A number with its fraction, exactly as it was written.
+  std::optional<rules::Decimal> Number(std::string_view name);
+  /// Seconds; may have a fraction.
+  std::optional<Micros> Seconds(std::string_view name);
+  std::optional<JsonFields> Object(std::string_view name);
+  std::optional<simdjson::dom::array> Array(std::string_view name);
+
+  /// "checks[3].cost"
+  [[nodiscard]] std::string PathOf(std::string_view name) const;
+  bool Fail(ProblemCode code, std::string_view name, std::string_view detail);
+  bool Missing(std::string_view name);
+  bool failed() const { return failed_ || !problem_->detail.empty(); }
+
+  [[nodiscard]] const simdjson::dom::object& object() const { return object_; }
+  [[nodiscard]] Problem& problem() const { return *problem_; }
+
+ private:
+  std::optional<simdjson::dom::element> Find(std::string_view name) const;
+
+  simdjson::dom::object object_;
+  std::string path_;  ///< Empty: the body itself. Else "checks[3]".
+  Problem* problem_;
+  bool failed_ = false;
+};
+
+/// Reads the bodies of requests, one at a time: what a body points to is good until the next.
+class JsonBody {
+ public:
+  /// Nothing, and a problem, if the text is no JSON object.
+  std::optional<JsonFields> Read(std::string_view text, Problem& problem);
+
+ private:
+  simdjson::dom::parser parser_;
+};
+
+}  // namespace sluice::api

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sluice/result.h>
+
+#include "wire/http_limits.h"
+#include "wire/http_response.h"
+
+namespace sluice::api {
+
+/// Why a request can't be answered as asked. The names are part of the interface: clients decide by
+/// them, so they never change. docs/http.md lists them.
+enum class ProblemCode : std::uint8_t {
+  kInvalidKey,
+  kInvalidTokenCost,
+  kCostExceedsLimit,
+  kInvalidAlgorithm,
+  kInvalidLimit,
+  kInvalidParameter,
+  kInvalidBody,
+  kInvalidField,
+  kUnknownField,
+  kDuplicateField,
+  kMissingField,
+  kTooManyAttributes,
+  kTooManyDescriptors,
+  kTooManyChecks,
+  kInvalidReceipt,
+  kNotSupported,
+  kMalformedRequest,
+  kUnauthorized,
+  kForbidden,
+  kDenyListed,
+  kNoRule,
+  kLimitsInRequestsOff,
+  kNotFound,
+  kSlotNotHeld,
+  kVersionNotFound,
+  kMethodNotAllowed,
+  kBodyTooLarge,
+  kUriTooLong,
+  kExpectationFailed,
+  kRulesInvalid,
+  kRateLimitExceeded,
+  kHeadersTooLarge,
+  kNotImplemented,
+  kHttpVersionNotSupported,
+  kStorageUnavailable,
+  kStorageTimeout,
+  kScriptExecutionFailed,
+  kExcessiveKeyCardinality,
+  kTooManyPending,
+};
+
+struct ProblemKind {
+  ProblemCode code;
+  std::string_view name;
+  int status;
+  std::string_view meaning;  ///< Said where there is nothing better to say.
+};
+
+inline constexpr std::size_t kProblemCount =
+    static_cast<std::size_t>(ProblemCode::kTooManyPending) + 1;
+
+/// By their code.
+extern const std::array<ProblemKind, kProblemCount> kProblems;
+
+[[nodiscard]] inline const ProblemKind& KindOf(ProblemCode code) {
+  return kProblems[static_cast<std::size_t>(code)];
+}
+
+/// What a request got wrong, and where.
+struct Problem {
+  ProblemCode code = ProblemCode::kInvalidBody;
+  std::string field{};   ///< "checks[3].cost"; empty: none in particular.
+  std::string detail{};  ///< Empty: the code's meaning.
+};
+
+inline constexpr std::string_view kProblemType = "application/problem+json";
+
+/// Appends the body of RFC 9457.
+void AppendProblem(const Problem& problem, std::string& out);
+
+/// Ends a response with a problem.
+void FinishWithProblem(const Problem& problem, wire::HttpResponse& response);
+
+/// What a reader of requests found wrong.
+[[nodiscard]] Problem ProblemOf(const wire::HttpError& error);
+
+/// Of a store that failed, or of a call that makes no sense.
+[[nodiscard]] ProblemCode ProblemCodeOf(ErrorCode error);
+
+}  // namespace sluice::api

@@ -1,0 +1,195 @@
+#include <array>
+#include <optional>
+
+#include "api/call_fields.h"
+#include "api/decision_body.h"
+#include "api/http_exchange.h"
+#include "api/http_routes.h"
+#include "base/json_writer.h"
+#include "base/key.h"
+#include "wire/url.h"
+
+/// What is asked with a query: check, remaining, reset, inspect.
+namespace sluice::api {
+namespace {
+
+using limiter::Question;
+using store::Operation;
+
+struct Parameters {
+  std::array<Attribute, kMaxAttributes> attributes;
+  std::size_t count = 0;
+  std::optional<std::string_view> key;
+  std::optional<std::string_view> algorithm;
+  std::optional<std::string_view> cost;
+  std::string_view cost_name;
+  std::optional<std::string_view> receipt;
+  bool has_address = false;
+};
+
+Problem Wrong(std::string_view parameter, std::string_view detail) {
+  return {.code = ProblemCode::kInvalidParameter,
+          .field = std::string(parameter),
+          .detail = std::string(detail)};
+}
+
+bool Keep(std::optional<std::string_view>& place, const wire::QueryParameters& parameter,
+          Problem& problem) {
+  if (place) {
+    problem = Wrong(parameter.name(), "is there twice");
+    return false;
+  }
+  place = parameter.value();
+  return true;
+}
+
+bool KeepAttribute(const wire::QueryParameters& parameter, Parameters& parameters,
+                   Problem& problem) {
+  for (std::size_t i = 0; i < parameters.count; ++i) {
+    if (parameters.attributes[i].name != parameter.name()) continue;
+    problem = Wrong(parameter.name(), "is there twice");
+    return false;
+  }
+  if (parameters.count == kMaxAttributes) {
+    problem = {.code = ProblemCode::kTooManyAttributes, .field = std::string(parameter.name())};
+    return false;
+  }
+  if (parameter.name() == "ip") parameters.has_address = true;
+  parameters.attributes[parameters.count++] = {parameter.name(), parameter.value()};
+  return true;
+}
+
+bool Read(HttpExchange& exchange, Parameters& parameters, Problem& problem) {
+  const std::string_view query = exchange.request.query;
+  wire::QueryParameters parameter(query, exchange.loop.Room(query.size()));
+  while (parameter.Next()) {
+    const std::string_view name = parameter.name();
+    bool kept = true;
+    if (name == "key") {
+      kept = Keep(parameters.key, parameter, problem);
+    } else if (name == "algorithm") {
+      kept = Keep(parameters.algorithm, parameter, problem);
+    } else if (name == "permits" || name == "cost") {
+      parameters.cost_name = name;
+      kept = Keep(parameters.cost, parameter, problem);
+    } else if (name == "receipt") {
+      kept = Keep(parameters.receipt, parameter, problem);
+    } else if (name.empty()) {
+      problem = Wrong("=", "a parameter has a name");
+      kept = false;
+    } else {
+      kept = KeepAttribute(parameter, parameters, problem);
+    }
+    if (!kept) return false;
+  }
+  if (parameter.failed()) {
+    problem = Wrong(parameter.error(), "a % is followed by two hexadecimal digits");
+    return false;
+  }
+  return true;
+}
+
+bool UseDefaultLimit(const HttpExchange& exchange, const Parameters& parameters,
+                     HttpCall::Part& part, Problem& problem) {
+  const std::optional<Algorithm> algorithm = FindAlgorithm(*parameters.algorithm);
+  const Limit* const limit =
+      algorithm ? exchange.loop.options().default_limits.Find(*algorithm) : nullptr;
+  if (limit == nullptr) {
+    problem = BadAlgorithm("algorithm", *parameters.algorithm);
+    return false;
+  }
+  part.question.AddLimit({.scope = CheckScope(*algorithm), .tag = *parameters.key}, *limit,
+                         part.question.cost);
+  part.measured.set(0);
+  return true;
+}
+
+void UseRules(const HttpExchange& exchange, const Parameters& parameters, Question& question) {
+  if (parameters.key) question.Add("api_key", *parameters.key);
+  for (std::size_t i = 0; i < parameters.count; ++i) {
+    question.Add(parameters.attributes[i].name, parameters.attributes[i].value);
+  }
+  if (!parameters.has_address && !exchange.peer.address.empty()) {
+    question.Add("ip", exchange.peer.address);
+  }
+}
+
+// Makes a question of the query. False: `problem` says why not.
+bool AskByQuery(HttpExchange& exchange, Operation operation, HttpCall::Part& part,
+                Problem& problem) {
+  Parameters parameters;
+  if (!Read(exchange, parameters, problem)) return false;
+  const bool needs_key = parameters.algorithm || parameters.count == 0;
+  if (parameters.key ? !IsKey(*parameters.key) : needs_key) {
+    problem = BadKey("key");
+    return false;
+  }
+  if (parameters.receipt && *parameters.receipt != "true" && *parameters.receipt != "false") {
+    problem = Wrong("receipt", "must be true or false");
+    return false;
+  }
+  Question& question = part.question;
+  question.operation = operation;
+  if (parameters.cost) {
+    const auto cost = ParseCost(*parameters.cost);
+    if (!cost) {
+      problem = BadCost(parameters.cost_name);
+      return false;
+    }
+    question.cost = *cost;
+  }
+  part.gives_receipt = parameters.receipt == "true";
+  if (parameters.key) part.key = *parameters.key;
+  if (parameters.algorithm) return UseDefaultLimit(exchange, parameters, part, problem);
+  UseRules(exchange, parameters, question);
+  return true;
+}
+
+void Ask(HttpExchange& exchange, Operation operation, void (*answer)(HttpCall&, std::string&)) {
+  HttpCall& call = exchange.MakeCall(answer);
+  Problem problem;
+  if (!AskByQuery(exchange, operation, call.Add(), problem)) exchange.RefuseCall(problem);
+}
+
+void AnswerReset(HttpCall& call, std::string& out) {
+  if (!WasDone(call, out)) return;
+  wire::HttpResponse(out, 204, call.loop.host().http_date(), call.asked).Finish();
+}
+
+void AnswerInspect(HttpCall& call, std::string& out) {
+  if (!WasDone(call, out)) return;
+  const Question& question = call.part(0).question;
+  wire::HttpResponse response(out, 200, call.loop.host().http_date(), call.asked);
+  JsonWriter json(response.BeginBody("application/json"));
+  json.BeginObject().Key("limits").BeginArray();
+  std::string name;
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    const store::Use& use = question.uses()[i];
+    const rules::MetLimit& met = question.met(i);
+    json.BeginObject();
+    json.Key("key").String((name.clear(), AppendKeyName(use.key, name), name));
+    if (met.rule != nullptr) {
+      json.Key("rule").String(met.rule->id).Key("name").String(met.limit->name);
+    }
+    json.Key("algorithm").String(PublicNameOf(use.limit->algorithm()));
+    json.Key("limit").Int(use.verdict.limit);
+    json.Key("remaining").Int(use.verdict.remaining);
+    json.Key("resetAfterMs").Int(MillisOf(use.verdict.reset_after));
+    json.Key("shadow").Bool(use.mode == Mode::kShadow);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  response.EndBody();
+}
+
+}  // namespace
+
+void RunQueryCheck(HttpExchange& exchange) { Ask(exchange, Operation::kCheck, AnswerCheck); }
+
+void RunRemaining(HttpExchange& exchange) { Ask(exchange, Operation::kPeek, AnswerLook); }
+
+void RunReset(HttpExchange& exchange) { Ask(exchange, Operation::kReset, AnswerReset); }
+
+void RunInspect(HttpExchange& exchange) { Ask(exchange, Operation::kInspect, AnswerInspect); }
+
+}  // namespace sluice::api

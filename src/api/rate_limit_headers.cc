@@ -1,0 +1,153 @@
+#include "api/rate_limit_headers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <string>
+
+#include "api/http_answer.h"
+#include "base/wide_math.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::Question;
+using wire::HttpResponse;
+
+struct Numbers {
+  std::int64_t limit = 0;
+  std::int64_t remaining = 0;
+  Micros reset{0};  ///< From now.
+};
+
+Numbers NumbersOf(const Question& question, const store::Use& use, Micros wait) {
+  if (!IsKnown(question)) return {.limit = use.limit->cap(), .remaining = -1, .reset = wait};
+  const Verdict& verdict = question.headline.headline;
+  return {.limit = verdict.limit,
+          .remaining = verdict.remaining,
+          .reset = std::max(verdict.reset_after, wait)};
+}
+
+bool MayBeTold(const Question& question, std::size_t use) {
+  const rules::Rule* const rule = question.met(use).rule;
+  return question.uses()[use].mode != Mode::kShadow && (rule == nullptr || rule->headers);
+}
+
+// A string of RFC 9651, which is printable ASCII.
+void AppendItem(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c < 0x20 || c > 0x7E ? '?' : c;
+  }
+}
+
+void AppendPolicyName(const Question& question, std::size_t use, std::string& out) {
+  out += '"';
+  if (const rules::MetLimit& met = question.met(use); met.rule != nullptr) {
+    AppendItem(met.rule->id, out);
+    out += ':';
+    AppendItem(met.limit->name, out);
+  } else {
+    // The caller's own: ":limit", ":descriptor"; several of a kind differ by their place.
+    AppendItem(question.uses()[use].key.scope.substr(1), out);
+    if (use > 0) out += std::to_string(use + 1);
+  }
+  out += '"';
+}
+
+void AppendWindow(const Question& question, std::size_t use, std::string& out) {
+  if (const Micros window = WindowOf(question, use); window > Micros{0}) {
+    out += ";w=";
+    out += std::to_string(SecondsOf(window));
+  }
+}
+
+// Drafts 6 and 7: "100;w=60".
+std::string PlainPolicies(const Question& question) {
+  std::string policies;
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    if (!MayBeTold(question, i)) continue;
+    if (!policies.empty()) policies += ", ";
+    policies += std::to_string(question.uses()[i].limit->cap());
+    AppendWindow(question, i, policies);
+  }
+  return policies;
+}
+
+// Draft 10: "burst";q=100;w=60
+std::string NamedPolicies(const Question& question) {
+  std::string policies;
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    if (!MayBeTold(question, i)) continue;
+    if (!policies.empty()) policies += ',';
+    AppendPolicyName(question, i, policies);
+    policies += ";q=";
+    policies += std::to_string(question.uses()[i].limit->cap());
+    if (question.uses()[i].limit->algorithm() == Algorithm::kConcurrency) {
+      policies += ";qu=\"concurrent-requests\"";
+    }
+    AppendWindow(question, i, policies);
+  }
+  return policies;
+}
+
+void AddX(const Numbers& numbers, WallTime now, HttpResponse& response) {
+  const std::int64_t reset = CeilDiv((now.time_since_epoch() + numbers.reset).count(), 1'000'000);
+  response.Add("X-RateLimit-Limit", numbers.limit);
+  response.Add("X-RateLimit-Remaining", numbers.remaining);
+  response.Add("X-RateLimit-Reset", reset);
+}
+
+void AddDraft6(const Question& question, const Numbers& numbers, HttpResponse& response) {
+  response.Add("RateLimit-Limit", numbers.limit);
+  response.Add("RateLimit-Remaining", std::max<std::int64_t>(numbers.remaining, 0));
+  response.Add("RateLimit-Reset", SecondsOf(numbers.reset));
+  response.Add("RateLimit-Policy", PlainPolicies(question));
+}
+
+void AddDraft7(const Question& question, const Numbers& numbers, HttpResponse& response) {
+  response.Add("RateLimit", "limit=" + std::to_string(numbers.limit) + ", remaining=" +
+                                std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
+                                ", reset=" + std::to_string(SecondsOf(numbers.reset)));
+  response.Add("RateLimit-Policy", PlainPolicies(question));
+}
+
+void AddDraft10(const Question& question, const Numbers& numbers, HttpResponse& response) {
+  response.Add("RateLimit-Policy", NamedPolicies(question));
+  std::string limit;
+  AppendPolicyName(question, question.headline.index, limit);
+  limit += ";r=" + std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
+           ";t=" + std::to_string(SecondsOf(numbers.reset));
+  response.Add("RateLimit", limit);
+}
+
+}  // namespace
+
+void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle style, Micros jitter,
+                         HttpResponse& response) {
+  const store::Use* const use = SpokenOf(question);
+  if (use == nullptr) return;
+  Micros wait = WaitOf(question);
+  if (wait > Micros{0}) wait += jitter;
+  if (style != HeaderStyle::kNone && MayBeTold(question, question.headline.index)) {
+    const Numbers numbers = NumbersOf(question, *use, std::max(wait, Micros{0}));
+    // Of a store that failed, the drafts have no way to tell.
+    if (!IsKnown(question) || style == HeaderStyle::kXRateLimit) {
+      AddX(numbers, now, response);
+      if (wait > Micros{0}) response.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
+    } else if (style == HeaderStyle::kDraft6) {
+      AddDraft6(question, numbers, response);
+    } else if (style == HeaderStyle::kDraft7) {
+      AddDraft7(question, numbers, response);
+    } else {
+      AddDraft10(question, numbers, response);
+    }
+    if (question.degraded) {
+      response.Add("X-RateLimit-Policy", "degraded");
+      response.Add("X-RateLimit-Degraded", "true");
+    }
+  }
+  if (wait > Micros{0}) response.Add("Retry-After", SecondsOf(wait));
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,301 @@
+#include "api/resp_session.h"
+
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/testing/resp_server.h"
+#include "resp/encoder.h"
+#include "resp/testing/allocations.h"
+
+namespace sluice::api {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Lets everything pass, and remembers nothing.
+class GenerousStore final : public store::Store {
+ public:
+  store::Answered Submit(store::Call& call) override {
+    call.ok = call.allowed = true;
+    for (store::Use& use : call.uses) use.verdict = {.limit = use.limit->cap()};
+    return store::Answered::kNow;
+  }
+  void SubmitBatch(std::span<store::Call* const> calls) override {
+    for (store::Call* call : calls) Submit(*call);
+  }
+};
+
+constexpr std::string_view kThrottle = "CL.THROTTLE k 2 1 60\r\n";
+
+class RespSessionTest : public ::testing::Test {
+ protected:
+  std::string Send(std::string_view bytes) {
+    session_->Receive(bytes);
+    return Taken();
+  }
+  std::string Taken() { return std::exchange(session_->output(), {}); }
+
+  testing::FickleStore store_;
+  testing::FakeHost host_{store_};
+  testing::FakeCarrier carrier_;
+  RespLoop loop_{host_};
+  std::unique_ptr<RespSession> session_ = std::make_unique<RespSession>(
+      loop_, carrier_, Peer{.address = "127.0.0.1", .is_local = true});
+};
+
+TEST_F(RespSessionTest, AnswersCommandsInOrderHoweverTheyArrive) {
+  const std::string bytes =
+      "*1\r\n$4\r\nPING\r\nECHO a\r\n*2\r\n$4\r\necho\r\n$1\r\nb\r\nPING c\r\n";
+  const std::string expected = "+PONG\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n";
+  EXPECT_EQ(Send(bytes), expected);
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    std::string replies = Send(std::string_view(bytes).substr(0, cut));
+    replies += Send(std::string_view(bytes).substr(cut));
+    EXPECT_EQ(replies, expected) << "cut at " << cut;
+  }
+  EXPECT_FALSE(session_->closing());
+}
+
+TEST_F(RespSessionTest, AProtocolErrorIsAnsweredAndEndsTheConversation) {
+  EXPECT_EQ(Send("PING\r\n*1\r\n:1\r\nPING\r\n"),
+            "+PONG\r\n-ERR Protocol error: expected '$', got ':'\r\n");
+  EXPECT_TRUE(session_->closing());
+  EXPECT_EQ(host_.protocol_errors, 1U);
+  EXPECT_EQ(Send("PING\r\n"), "");
+}
+
+TEST_F(RespSessionTest, QuitIsAnsweredAndNothingAfterIt) {
+  EXPECT_EQ(Send("QUIT\r\nPING\r\n"), "+OK\r\n");
+  EXPECT_TRUE(session_->closing());
+}
+
+TEST_F(RespSessionTest, ABrowserIsNotAnsweredBeyondItsFirstLine) {
+  EXPECT_THAT(
+      Send("GET / HTTP/1.1\r\nHost: localhost\r\nPING\r\n"),
+      StartsWith("-ERR unknown command 'GET', with args beginning with: '/' 'HTTP/1.1' \r\n"));
+  EXPECT_TRUE(session_->closing());
+  EXPECT_EQ(host_.protocol_errors, 1U);
+}
+
+TEST_F(RespSessionTest, OneClientsGarbageTouchesNobodyElse) {
+  RespSession other(loop_, carrier_, {.address = "127.0.0.1", .is_local = true});
+  other.Receive("*2\r\n$4\r\nECHO\r\n$5\r\nhel");
+  Send("*1\r\n$-5\r\n");
+  other.Receive("lo\r\n");
+  EXPECT_EQ(other.output(), "$5\r\nhello\r\n");
+}
+
+TEST_F(RespSessionTest, InARequestIsWhoeverHasBegunOneAndNotEnded) {
+  EXPECT_FALSE(session_->in_request());
+  Send("PI");
+  EXPECT_TRUE(session_->in_request());
+  Send("NG\r\n");
+  EXPECT_FALSE(session_->in_request());
+}
+
+TEST_F(RespSessionTest, RepliesKeepTheirOrderThoughAStoreAnswersLater) {
+  store_.answers_later = true;
+  EXPECT_EQ(Send("PING 1\r\nCL.THROTTLE a 2 1 60\r\nPING 2\r\nCL.THROTTLE a 2 1 60\r\nPING 3\r\n"),
+            "$1\r\n1\r\n");
+  EXPECT_EQ(session_->pending(), 2U);
+  store_.Answer(1, true);
+  EXPECT_EQ(carrier_.told, 0U) << "there is nothing to write yet";
+  EXPECT_EQ(Taken(), "");
+  store_.Answer(1);
+  EXPECT_EQ(carrier_.told, 1U);
+  EXPECT_EQ(session_->pending(), 0U);
+  // The store judged the second command first.
+  EXPECT_EQ(Taken(),
+            "*5\r\n:0\r\n:3\r\n:1\r\n:-1\r\n:120\r\n$1\r\n2\r\n"
+            "*5\r\n:0\r\n:3\r\n:2\r\n:-1\r\n:60\r\n$1\r\n3\r\n");
+  EXPECT_EQ(host_.answers, 2U);
+}
+
+TEST_F(RespSessionTest, ASessionMayEndWhileItWaits) {
+  store_.answers_later = true;
+  for (int i = 0; i < 5; ++i) Send(kThrottle);
+  session_.reset();
+  EXPECT_EQ(store_.waiting(), 5U);
+  store_.Answer(5);
+  EXPECT_EQ(carrier_.told, 0U);
+  EXPECT_EQ(host_.answers, 5U) << "what was asked for was taken, and counts";
+  RespSession next(loop_, carrier_, {});
+  store_.answers_later = false;
+  next.Receive(kThrottle);
+  EXPECT_EQ(next.output(), "*5\r\n:1\r\n:3\r\n:0\r\n:60\r\n:180\r\n");
+}
+
+TEST_F(RespSessionTest, ACarrierMayEndTheSessionWhenItIsTold) {
+  class Ender final : public SessionHost {
+   public:
+    void OutputReady() override { session.reset(); }
+    std::unique_ptr<RespSession> session;
+  };
+  Ender ender;
+  ender.session = std::make_unique<RespSession>(loop_, ender, Peer{});
+  store_.answers_later = true;
+  ender.session->Receive(std::string(kThrottle) + std::string(kThrottle));
+  store_.Answer(2);
+  EXPECT_EQ(ender.session, nullptr);
+}
+
+TEST_F(RespSessionTest, CommandsBeyondThoseThatMayWaitAreKeptUntilSomeAreAnswered) {
+  store_.answers_later = true;
+  constexpr std::size_t kMore = 500;
+  std::string bytes;
+  for (std::size_t i = 0; i < RespSession::kMaxPending + kMore; ++i) bytes += kThrottle;
+  bytes += "PING\r\n";
+  EXPECT_EQ(Send(bytes), "");
+  EXPECT_EQ(store_.waiting(), RespSession::kMaxPending);
+  EXPECT_FALSE(session_->in_request()) << "it is not the client who is slow";
+  EXPECT_EQ(Send("PING 2\r\n"), "");
+  store_.Answer(1);
+  EXPECT_EQ(store_.waiting(), RespSession::kMaxPending);
+  while (store_.waiting() > 0) store_.Answer(100);
+  const std::string replies = Taken();
+  EXPECT_EQ(host_.answers, RespSession::kMaxPending + kMore);
+  EXPECT_THAT(replies, StartsWith("*5\r\n:0\r\n"));
+  EXPECT_THAT(replies.substr(replies.size() - 14), "+PONG\r\n$1\r\n2\r\n");
+}
+
+TEST_F(RespSessionTest, WhoeverSendsOnWithoutEndIsCutOff) {
+  store_.answers_later = true;
+  std::string bytes;
+  while (bytes.size() < 64U << 10U) bytes += kThrottle;
+  std::size_t sent = 0;
+  while (!session_->closing() && sent < 4 * RespSession::kMaxBacklog) {
+    session_->Receive(bytes);
+    sent += bytes.size();
+  }
+  EXPECT_TRUE(session_->closing());
+  EXPECT_LT(sent, 2 * RespSession::kMaxBacklog);
+  store_.Answer(RespSession::kMaxPending);
+  EXPECT_THAT(Taken(), HasSubstr("too many commands without waiting for an answer"));
+  EXPECT_EQ(session_->pending(), 0U);
+}
+
+TEST_F(RespSessionTest, QuitWaitsForWhatWasAskedBefore) {
+  store_.answers_later = true;
+  EXPECT_EQ(Send(std::string(kThrottle) + "QUIT\r\n"), "");
+  EXPECT_TRUE(session_->closing());
+  EXPECT_EQ(session_->pending(), 1U);
+  store_.Answer(1);
+  EXPECT_EQ(carrier_.told, 1U);
+  EXPECT_THAT(Taken(), HasSubstr("+OK\r\n"));
+}
+
+TEST_F(RespSessionTest, DrainingEndsAnIdleSessionAtOnce) {
+  session_->Drain();
+  EXPECT_TRUE(session_->closing());
+}
+
+TEST_F(RespSessionTest, DrainingAnswersAllThatHasArrived) {
+  store_.answers_later = true;
+  std::string bytes;
+  for (std::size_t i = 0; i < RespSession::kMaxPending + 10; ++i) bytes += kThrottle;
+  Send(bytes);
+  session_->Drain();
+  EXPECT_FALSE(session_->closing());
+  store_.Answer(RespSession::kMaxPending);
+  EXPECT_TRUE(session_->closing());
+  store_.Answer(RespSession::kMaxPending);
+  EXPECT_EQ(session_->pending(), 0U);
+  EXPECT_EQ(host_.answers, RespSession::kMaxPending + 10);
+}
+
+TEST_F(RespSessionTest, AFailingStoreIsAnErrorForOneCommandOnly) {
+  store_.failure = ErrorCode::kStoreFull;
+  EXPECT_EQ(Send(kThrottle), "-ERR storage unavailable: store_full\r\n");
+  store_.failure.reset();
+  EXPECT_THAT(Send(kThrottle), StartsWith("*5\r\n:0\r\n"));
+}
+
+TEST_F(RespSessionTest, HostileBytesNeverBreakASession) {
+  const auto seed = static_cast<std::uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const std::vector<std::string> words = {"CL.THROTTLE",
+                                          "SLUICE.CHECK",
+                                          "SLUICE.GRANT",
+                                          "SLUICE.PEEK",
+                                          "DEL",
+                                          "HELLO",
+                                          "CLIENT",
+                                          "CONFIG",
+                                          "COMMAND",
+                                          "INFO",
+                                          "AUTH",
+                                          "GET",
+                                          "3",
+                                          "AUTH",
+                                          "SETNAME",
+                                          "-1",
+                                          "99999999999",
+                                          "api_key",
+                                          "COST",
+                                          "docs",
+                                          "*",
+                                          "\r\n",
+                                          "",
+                                          "AMOUNT",
+                                          "k",
+                                          "60",
+                                          "\xFF"};
+  host_.rules().Load("rules.yaml", "rules:\n  - { id: api, limit: 10/s }\n", host_.time);
+  for (int round = 0; round < 3000; ++round) {
+    RespSession session(loop_, carrier_, {.address = "10.0.0.1", .is_local = random() % 2 == 0});
+    store_.answers_later = random() % 4 == 0;
+    std::string bytes;
+    for (std::size_t commands = random() % 6; commands > 0; --commands) {
+      std::vector<std::string_view> command;
+      for (std::size_t size = random() % 8; size > 0; --size) {
+        command.push_back(words[random() % words.size()]);
+      }
+      resp::AppendCommand(bytes, command);
+    }
+    for (std::size_t flips = random() % 3; flips > 0 && !bytes.empty(); --flips) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    const std::size_t cut = bytes.empty() ? 0 : random() % bytes.size();
+    session.Receive(std::string(bytes, 0, cut));
+    session.Receive(std::string(bytes, cut));
+    if (random() % 2 == 0) store_.Answer(10);
+  }
+  store_.Answer(100'000);
+}
+
+TEST(RespSession, InTheSteadyStateNothingIsAllocated) {
+  GenerousStore store;
+  testing::FakeHost host(store);
+  testing::FakeCarrier carrier;
+  RespLoop loop(host);
+  RespSession session(loop, carrier, {});
+  host.rules().Load("rules.yaml", "rules:\n  - { id: api, limit: 1000000/s }\n", host.time);
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) {
+    bytes += "CL.THROTTLE some:longer:key:of:a:client 15 30 60\r\n";
+    resp::AppendCommand(bytes, {"SLUICE.CHECK", "api_key", "some-longer-key-of-a-client"});
+  }
+  for (int i = 0; i < 3; ++i) {
+    session.Receive(bytes);
+    session.output().clear();
+  }
+  const std::size_t before = resp::testing::Allocations();
+  for (int i = 0; i < 10; ++i) {
+    session.Receive(bytes);
+    session.output().clear();
+  }
+  EXPECT_EQ(resp::testing::Allocations(), before);
+}
+
+}  // namespace
+}  // namespace sluice::api
