@@ -17,20 +17,20 @@ using Alternatives = std::vector<Literal>;
 
 enum class AtomKind : std::uint8_t { kByte, kAnyByte, kSomeByte, kGroup, kBegin, kEnd, kBoundary };
 
-struct Concatenation;
-
 struct Atom {
+  struct Sequence {
+    std::vector<Atom> atoms;
+  };
+
   AtomKind kind = AtomKind::kByte;
   char byte = 0;
-  std::vector<Concatenation> group;  // Its alternatives.
+  std::vector<Sequence> group = {};  // Its alternatives.
   bool may_be_missing = false;       // By '*', '?' or '{'.
   bool may_repeat = false;           // By '*', '+' or '{'.
   bool starred = false;              // By '*'.
 };
 
-struct Concatenation {
-  std::vector<Atom> atoms;
-};
+using Concatenation = Atom::Sequence;
 
 // Reads the part of RE2's syntax that people use for endpoints; `failed` on all else.
 class Parser {
