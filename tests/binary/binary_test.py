@@ -39,9 +39,6 @@ class Demo(unittest.TestCase):
             self.assertIsNotNone(wait, denial)
             self.assertGreater(float(wait[1]), 0, denial)
 
-    def test_the_demonstration_is_what_runs_without_arguments(self):
-        self.assertEqual(sluice().stdout, sluice("demo").stdout)
-
     def test_output_that_can_not_be_written_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             self.assertEqual(sluice("demo", stdout=full).returncode, 1)
@@ -55,7 +52,7 @@ class Arguments(unittest.TestCase):
     def test_help_names_every_command(self):
         told = sluice("--help")
         self.assertEqual(told.returncode, 0)
-        for command in ("demo", "--version", "--help"):
+        for command in ("serve", "check-config", "explain", "simulate", "demo", "--version", "--help"):
             self.assertIn(command, told.stdout)
 
     def test_an_unknown_command_is_refused_by_name(self):
