@@ -1,0 +1,136 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/http_routes.h"
+#include "api/testing/http_server.h"
+
+namespace sluice::api {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Heard;
+using testing::NumberOf;
+using ::testing::StartsWith;
+using testing::TextOf;
+
+class AdminTest : public testing::HttpTest {
+ protected:
+  static std::string MethodOf(const HttpRoute& route) {
+    switch (route.method) {
+      case wire::HttpMethod::kGet:
+        return "GET";
+      case wire::HttpMethod::kPost:
+        return "POST";
+      case wire::HttpMethod::kPut:
+        return "PUT";
+      default:
+        return "DELETE";
+    }
+  }
+};
+
+TEST_F(AdminTest, WithATokenItMustBeShown) {
+  host_.token = "s3cret";
+  for (const HttpRoute& route : HttpRoutes()) {
+    if (!route.for_administrators) continue;
+    const Heard heard = Request(MethodOf(route), route.path);
+    EXPECT_EQ(heard.status, 401) << route.path;
+    EXPECT_THAT(heard.Header("WWW-Authenticate"), StartsWith("Bearer"));
+    EXPECT_EQ(Request(MethodOf(route), route.path, "", "Authorization: Bearer wrong\r\n").status,
+              401);
+    const int status =
+        Request(MethodOf(route), route.path, "", "Authorization: bearer s3cret\r\n").status;
+    EXPECT_NE(status, 401) << route.path;
+    EXPECT_NE(status, 403) << route.path;
+  }
+}
+
+TEST_F(AdminTest, WithoutATokenOnlyLocalClientsMay) {
+  EXPECT_EQ(Get("/admin/rules").status, 200);
+  EXPECT_EQ(Get("/admin/rules", "Origin: http://evil.example\r\n").status, 403)
+      << "a page in a local browser is not local";
+  peer_ = {.address = "10.0.0.7", .is_local = false};
+  Start();
+  for (const HttpRoute& route : HttpRoutes()) {
+    if (!route.for_administrators) continue;
+    const Heard heard = Request(MethodOf(route), route.path);
+    EXPECT_EQ(heard.status, 403) << route.path;
+    EXPECT_EQ(TextOf(heard.body, "code"), "FORBIDDEN");
+  }
+}
+
+TEST_F(AdminTest, RulesAreShownReloadedAndRolledBack) {
+  Load("rules: [{ id: one, limit: 1/h }]");
+  host_.next_rules = "rules: [{ id: two, limit: 1/h }]";
+  const Heard reloaded = Post("/admin/rules/reload", "");
+  EXPECT_EQ(reloaded.body, R"({"outcome":"activated","version":2,"warnings":[]})");
+  EXPECT_EQ(TextOf(Post("/admin/rules/reload", "").body, "outcome"), "unchanged");
+  host_.next_rules = "rules: [{ id: three, limti: 1/h }]";
+  const Heard refused = Post("/admin/rules/reload", "");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(TextOf(refused.body, "detail"), HasSubstr("limti"));
+  const Heard shown = Get("/admin/rules");
+  EXPECT_THAT(shown.body, StartsWith(R"({"active":{"version":2,"fingerprint":")"));
+  EXPECT_THAT(shown.body, HasSubstr(R"("failing":true)"));
+  EXPECT_EQ(Post("/admin/rules/rollback?version=1", "").body, R"({"version":3,"restores":1})");
+  EXPECT_EQ(TextOf(Check("key=a").body, "rule"), "one");
+  EXPECT_EQ(TextOf(Post("/admin/rules/rollback?version=9", "").body, "code"), "VERSION_NOT_FOUND");
+  for (const std::string query : {"", "?version=x", "?version=1&version=2", "?versoin=1"}) {
+    EXPECT_EQ(TextOf(Post("/admin/rules/rollback" + query, "").body, "code"), "INVALID_PARAMETER");
+  }
+}
+
+TEST_F(AdminTest, EnforcementAndLogLevelAreSwitched) {
+  EXPECT_EQ(Get("/admin/enforcement").body, R"({"enforcement":"on"})");
+  EXPECT_EQ(Request("PUT", "/admin/enforcement", R"({"enforcement":"shadow"})").body,
+            R"({"enforcement":"shadow"})");
+  EXPECT_EQ(host_.enforcement(), limiter::Enforcement::kShadow);
+  EXPECT_EQ(Request("PUT", "/admin/enforcement", R"({"enforcement":"maybe"})").status, 400);
+  EXPECT_EQ(Request("PUT", "/admin/enforcement", R"({"on":true})").status, 400);
+  EXPECT_EQ(Request("PUT", "/admin/log-level", R"({"level":"debug"})").body,
+            R"({"level":"debug"})");
+  EXPECT_EQ(Get("/admin/log-level").body, R"({"level":"debug"})");
+  EXPECT_EQ(TextOf(Request("PUT", "/admin/log-level", R"({"level":"x"})").body, "field"), "level");
+}
+
+TEST_F(AdminTest, AGrantIsSpentFirst) {
+  Load(testing::kThreeAMinute);
+  EXPECT_EQ(Post("/admin/grant", R"({"attributes":{"api_key":"a"},"amount":10})").body,
+            R"({"granted":10,"limits":1})");
+  EXPECT_EQ(NumberOf(Check("key=a").body, "remaining"), 12);
+  EXPECT_EQ(TextOf(Post("/admin/grant", R"({"key":"a"})").body, "field"), "amount");
+  EXPECT_EQ(TextOf(Post("/admin/grant", R"({"key":"a","amount":0})").body, "code"),
+            "INVALID_TOKEN_COST");
+}
+
+TEST_F(AdminTest, LimitsCanBeInspected) {
+  Load(testing::kThreeAMinute);
+  Check("key=a");
+  const Heard heard = Get("/admin/inspect?key=a");
+  EXPECT_EQ(heard.status, 200);
+  EXPECT_THAT(TextOf(heard.body, "key"), HasSubstr("{a}:api:"));
+  EXPECT_EQ(NumberOf(heard.body, "remaining"), 2);
+}
+
+TEST_F(AdminTest, TheServerTellsOfItself) {
+  host_.health.conditions = {{"store", true, ""}, {"rules", true, "version 1"}};
+  EXPECT_EQ(Get("/livez").body, "ok\n");
+  EXPECT_EQ(Get("/readyz").body, "ready\n");
+  EXPECT_EQ(Get("/readyz?verbose").body, "[+] store ok\n[+] rules ok: version 1\nready\n");
+  EXPECT_EQ(Get("/version").body, R"({"name":"sluice","version":"1.2.3"})");
+  EXPECT_EQ(Get("/metrics").body, "rate_limiter_active_keys 7\n");
+  EXPECT_THAT(Get("/metrics").Header("Content-Type"), StartsWith("text/plain; version=0.0.4"));
+  EXPECT_EQ(Get("/actuator/prometheus").body, "rate_limiter_active_keys 7\n");
+  EXPECT_THAT(Get("/actuator/health").body, StartsWith(R"({"status":"UP","components":{"store":)"));
+  EXPECT_THAT(Get("/actuator/info").body, HasSubstr(R"("version":"1.2.3")"));
+  host_.health.ready = false;
+  host_.health.conditions[0] = {"store", false, "gone"};
+  EXPECT_EQ(Get("/readyz").status, 503);
+  EXPECT_EQ(Get("/actuator/health").status, 503);
+  EXPECT_EQ(Get("/livez").status, 200);
+}
+
+}  // namespace
+}  // namespace sluice::api
