@@ -125,15 +125,6 @@ store::RedisStoreStats Worker::StoreStatsApprox() const {
   return redis_store_ ? redis_store_->StatsApprox() : store::RedisStoreStats{};
 }
 
-WallTime Worker::now() {
-  const SteadyTime turn = loop_.Now();
-  if (turn != turn_) {
-    turn_ = turn;
-    now_ = TheSystemClock().Now();
-  }
-  return now_;
-}
-
 void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
   if (question.operation != store::Operation::kCheck) return;
   counters_.CountCall(LabelOf(protocol), OutcomeOf(question));

@@ -12,6 +12,7 @@
 #include "api/http_loop.h"
 #include "api/resp_loop.h"
 #include "api/session.h"
+#include "base/clock.h"
 #include "limiter/limiter.h"
 #include "net/address.h"
 #include "net/loop.h"
@@ -59,7 +60,14 @@ class Worker final : public api::Host, private limiter::Observer {
   // ---- api::Host
 
   limiter::Limiter& limiter() override { return limiter_; }
-  WallTime now() override;
+  /// Read once in a turn.
+  WallTime now() override {
+    if (const SteadyTime turn = loop_.Now(); turn != turn_) {
+      turn_ = turn;
+      now_ = TheSystemClock().Now();
+    }
+    return now_;
+  }
   std::string_view http_date() override { return date_.At(now()); }
   void CountAnswer(api::Protocol protocol, const limiter::Question& question) override;
   void CountProtocolError(api::Protocol protocol) override;

@@ -158,6 +158,20 @@ class Life(unittest.TestCase):
         self.assertIn("threads: 3\n", told.stdout)
         self.assertIn("format: json\n", told.stdout)
 
+    def test_the_document_names_every_setting(self):
+        printed = subprocess.run(
+            [os.environ["SLUICE"], "serve", "--print-config"], capture_output=True, text=True, timeout=PATIENCE, check=True
+        ).stdout
+        document = (Path(__file__).resolve().parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+        section = ""
+        for line in printed.splitlines():
+            indented = line.startswith(" ")
+            name, _, value = line.strip().partition(":")
+            if not indented:
+                section = "" if value else name + "."
+            if value:
+                self.assertIn(f"`{section if indented else ''}{name}`", document)
+
     def test_an_address_that_is_taken_is_told(self):
         with Server() as server:
             told = subprocess.run(

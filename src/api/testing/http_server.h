@@ -19,12 +19,12 @@
 #include "base/fake_clock.h"
 #include "limiter/limiter.h"
 #include "rules/live_rules.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/model_store.h"
 #include "wire/http_date.h"
 
 namespace sluice::api::testing {
 
-/// A memory store that may be told to answer later, or not to know.
+/// A store that may be told to answer later, or not to know.
 class WaywardStore final : public store::Store {
  public:
   store::Answered Submit(store::Call& call) override {
@@ -53,13 +53,13 @@ class WaywardStore final : public store::Store {
  private:
   store::Answered AnswerNow(store::Call& call) {
     call.pending = false;
-    if (!failure) return memory_->Submit(call);
+    if (!failure) return model_.Submit(call);
     call.ok = false;
     call.error = *failure;
     return store::Answered::kNow;
   }
 
-  std::unique_ptr<store::MemoryStore> memory_ = *store::MemoryStore::Create({.max_keys = 100'000});
+  store::testing::ModelStore model_;
   std::deque<store::Call*> waiting_;
 };
 
