@@ -166,7 +166,7 @@ void RespSession::Settle(RespQuestion& asked) {
 
 // Nothing here may be touched after the carrier is told: it may end the session.
 void RespSession::GoOn() {
-  if (!closing_ && reader_.unread() > 0) RunCommands();
+  if (!closing_ && (draining_ || reader_.unread() > 0)) RunCommands();
   if (!output_.empty() || closing_) carrier_.OutputReady();
 }
 

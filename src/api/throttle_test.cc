@@ -223,9 +223,8 @@ TEST_F(ThrottleTest, DelForgetsKeysAndCountsThoseThatWereThere) {
 TEST_F(ThrottleTest, MoreNumbersThanThereArePlacesWork) {
   for (int round = 0; round < 2; ++round) {
     for (std::int64_t burst = 0; burst < 3000; ++burst) {
-      EXPECT_EQ(
-          Throttle("k" + std::to_string(burst), {.max_burst = burst, .count = 1, .period = 60})[1],
-          burst + 1);
+      EXPECT_EQ(Throttle(std::to_string(burst), {.max_burst = burst, .count = 1, .period = 60})[1],
+                burst + 1);
     }
   }
 }

@@ -34,18 +34,6 @@ class CompiledRule {
     return has_variants_ ? VariantFor(owner, tier) : usual_;
   }
 
-  /// Gets this, and then what it points to, on the way from memory.
-  void Prefetch() const {
-    const char* begin = reinterpret_cast<const char*>(this);
-    for (std::size_t i = 0; i < sizeof(*this); i += kCacheLine) __builtin_prefetch(begin + i);
-  }
-  void PrefetchParts() const {
-    __builtin_prefetch(conditions_.data());
-    __builtin_prefetch(conditions_.data() + 1);
-    __builtin_prefetch(scopes_.data());
-    if (!usual_.empty()) __builtin_prefetch(&usual_.front().cost);
-  }
-
   [[nodiscard]] const Rule& rule() const { return *rule_; }
   [[nodiscard]] bool final() const { return final_; }
   [[nodiscard]] const Budget& budget() const { return budget_; }
@@ -53,8 +41,6 @@ class CompiledRule {
   [[nodiscard]] const std::vector<std::string>& scopes() const { return scopes_; }
 
  private:
-  static constexpr std::size_t kCacheLine = 64;
-
   void AddOverrides();
   [[nodiscard]] std::span<const NamedLimit> VariantFor(std::string_view owner,
                                                        std::string_view tier) const;

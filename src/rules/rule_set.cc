@@ -44,13 +44,6 @@ struct RuleSet::Compiled {
     index = RuleIndex(enabled, slots);
   }
 
-  // With many rules most are not in the cache. Asking for all before the first is looked at lets
-  // their ways through memory overlap.
-  void Prefetch(std::span<const std::uint32_t> numbers) const {
-    for (const std::uint32_t number : numbers) rules[number].Prefetch();
-    for (const std::uint32_t number : numbers) rules[number].PrefetchParts();
-  }
-
   Slots slots;
   AccessList deny;
   AccessList allow;
@@ -162,7 +155,6 @@ void RuleSet::Find(Attributes attributes, std::int64_t cost, Match& match) const
 void RuleSet::LookAtRules(std::int64_t cost, Match& match) const {
   std::vector<std::uint32_t>& found = match.candidates_;
   compiled_->index.Find(match.call_, found);
-  compiled_->Prefetch(found);
   std::sort(found.begin(), found.end());
   // Both lists are in order; so must be what they give together.
   const std::span<const std::uint32_t> always = compiled_->index.always();
