@@ -80,11 +80,12 @@ std::optional<Algorithm> FindAlgorithm(std::string_view name) {
 }
 
 Problem BadAlgorithm(std::string_view field, std::string_view found) {
-  return {.code = ProblemCode::kInvalidAlgorithm,
-          .field = std::string(field),
-          .detail = "\"" + std::string(found) +
-                    "\" is none of TOKEN_BUCKET, LEAKY_BUCKET, FIXED_WINDOW, SLIDING_WINDOW and "
-                    "SLIDING_WINDOW_COUNTER"};
+  Problem problem{.code = ProblemCode::kInvalidAlgorithm, .field = std::string(field)};
+  problem.detail.append("`").append(found);
+  problem.detail.append(
+      "` is none of TOKEN_BUCKET, LEAKY_BUCKET, FIXED_WINDOW, SLIDING_WINDOW and "
+      "SLIDING_WINDOW_COUNTER");
+  return problem;
 }
 
 std::string_view CheckScope(Algorithm algorithm) {

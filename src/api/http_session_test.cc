@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/http_server.h"
-#include "resp/testing/allocations.h"
 
 namespace sluice::api {
 namespace {
@@ -233,21 +232,6 @@ TEST_F(HttpSessionTest, AServerThatEndsAnswersWhatHasBegun) {
   EXPECT_EQ(session_->pending(), 1U);
   store_.Answer(1);
   EXPECT_THAT(Taken(), StartsWith("HTTP/1.1 200"));
-}
-
-TEST_F(HttpSessionTest, ACheckByRulesAllocatesNothingInTheSteadyState) {
-  Load("rules: [{ id: api, algorithm: token_bucket, capacity: 5, refill_rate: 1 }]");
-  Start();
-  const auto run = [&] {
-    for (int i = 0; i < 20; ++i) {
-      session_->Receive(kCheck);
-      session_->output().clear();
-    }
-  };
-  run();
-  const std::size_t before = resp::testing::Allocations();
-  run();
-  EXPECT_EQ(resp::testing::Allocations(), before);
 }
 
 }  // namespace

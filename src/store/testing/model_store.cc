@@ -244,6 +244,7 @@ void ModelStore::Adjust(const Use& use, View& view) {
 }
 
 void ModelStore::Inspect(Use& use, const Integer& now, const View& view) {
+  if (use.inspection == nullptr) return;
   use.inspection->live = view.record.grant > 0 || view.record.model.WhenFresh() > now;
   use.inspection->level = Narrow(view.record.model.Left());
   use.inspection->grant = Narrow(view.record.grant);
