@@ -6,6 +6,7 @@
 
 #include "base/key.h"
 #include "rules/plain_call.h"
+#include "rules/tier.h"
 
 namespace sluice::rules {
 namespace {
@@ -35,6 +36,10 @@ const Entry* FindExactFirst(const std::vector<Entry>& entries, const std::string
 void ExplainTier(const RuleFile& file, PlainCall& call, Explanation& out) {
   const std::string key = call.Get("api_key");
   out.tier = call.Get("tier");
+  if (!out.tier.empty() && !IsTier(file, out.tier)) {
+    out.tier.clear();
+    call.values.erase("tier");
+  }
   if (!out.tier.empty()) {
     out.tier_source = TierSource::kAttribute;
   } else if (!key.empty() &&

@@ -8,6 +8,7 @@
 #include "rules/lists.h"
 #include "rules/pattern_table.h"
 #include "rules/rule_index.h"
+#include "rules/tier.h"
 
 namespace sluice::rules {
 namespace {
@@ -109,8 +110,9 @@ void RuleSet::ReadCall(Attributes attributes, Call& call) const {
 }
 
 void RuleSet::FindTier(Call& call) const {
-  call.tier_known = call.Has(kTierSlot);
+  call.tier_known = call.Has(kTierSlot) && IsTier(file_, call[kTierSlot]);
   if (call.tier_known) return;
+  if (call.Has(kTierSlot)) call.values[kTierSlot] = "";
   std::string_view tier = file_.default_tier;
   if (!file_.keys.empty() && call.Has(kApiKeySlot)) {
     const std::uint32_t found = compiled_->keys.Find(call[kApiKeySlot]);

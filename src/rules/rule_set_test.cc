@@ -70,6 +70,23 @@ whitelist: ["sk_internal_*", "sk_monitoring_*"]
 blacklist: ["sk_revoked_*", "sk_abuse_flagged_*"]
 )";
 
+TEST(RuleSet, ATierThatThereIsNotCountsAsNone) {
+  const auto rules = Rules(R"(
+tiers: { free: { limit: 3/h }, pro: { limit: 9/h } }
+default_tier: free
+keys: { "sk_pro_*": pro }
+rules: [{ id: client }]
+)");
+  const auto cap = [&](std::vector<Attribute> attributes) {
+    Match match;
+    rules->Find(attributes, 1, match);
+    return match.limits().empty() ? 0 : match.limits()[0].limit->limit.cap();
+  };
+  EXPECT_EQ(cap({{"api_key", "a"}, {"tier", "pro"}}), 9);
+  EXPECT_EQ(cap({{"api_key", "a"}, {"tier", "gold"}}), 3);
+  EXPECT_EQ(cap({{"api_key", "sk_pro_1"}, {"tier", "gold"}}), 9);
+}
+
 TEST(RuleSet, DoesWhatTheExampleSays) {
   const auto rules = Rules(kExample);
   Match match;
