@@ -216,6 +216,12 @@ deny: [foe]
   EXPECT_THAT(Send("SLUICE.CHECK api_key foe"), StartsWith("*8\r\n:0\r\n:-1\r\n:-1\r\n:-1\r\n"));
 }
 
+TEST_F(RespCommandsTest, ShadowLimitsAreNotToldOf) {
+  Load("rules: [{ id: quiet, shadow: true, limit: 1/h }]");
+  EXPECT_EQ(Send("SLUICE.CHECK api_key bob"),
+            "*8\r\n:1\r\n:-1\r\n:-1\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n");
+}
+
 TEST_F(RespCommandsTest, DegradedDecisionsSaySo) {
   Load("rules:\n  - { id: api, limit: 3/h }\n");
   store_.failure = ErrorCode::kStoreUnavailable;

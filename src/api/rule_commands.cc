@@ -84,7 +84,9 @@ bool AskGrant(RespArguments arguments, Question& question, std::string& out) {
 
 void ReplyDecision(const Question& question, std::string& out) {
   if (question.ruling == Ruling::kInvalid) return AppendUndecided(question, out);
-  const bool by_limits = !question.uses().empty();
+  // Where only shadow limits were met, there is nothing to tell of them.
+  const bool by_limits =
+      !question.uses().empty() && question.uses()[question.headline.index].mode != Mode::kShadow;
   const Verdict& verdict = question.headline.headline;
   // A limit of 0 stands where a store that failed left nothing to tell.
   const bool known = by_limits && !(question.degraded && verdict.limit == 0);

@@ -82,8 +82,9 @@ Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribut
                         .allowed = question.allowed,
                         .degraded = question.degraded,
                         .headline = question.headline.headline};
-  if (!question.uses().empty()) {
-    const rules::MetLimit& met = question.met(question.headline.index);
+  const std::size_t told = question.headline.index;
+  if (told < question.uses().size() && question.uses()[told].mode != Mode::kShadow) {
+    const rules::MetLimit& met = question.met(told);
     decision.rule = met.rule->id;
     decision.limit = met.limit->name;
   }

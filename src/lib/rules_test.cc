@@ -62,6 +62,14 @@ TEST_F(RulesTest, RequestsAndTokensAreOneDecision) {
   EXPECT_TRUE(Check(rules, {{"user", "alice"}, {"model", "small"}, {"tokens", "700"}})->allowed);
 }
 
+TEST_F(RulesTest, CallersAreNotToldOfShadowRules) {
+  const Rules rules = *Rules::FromText("rules: [{ id: quiet, shadow: true, limit: 1/h }]");
+  const auto decision = Check(rules, {{"api_key", "a"}});
+  EXPECT_TRUE(decision->allowed);
+  EXPECT_EQ(decision->rule, "");
+  EXPECT_TRUE(statuses_[0].is_shadow);
+}
+
 TEST_F(RulesTest, WhatWasReallyUsedIsSettledAfterwards) {
   const Rules rules = *Rules::FromText(kLlm);
   ASSERT_TRUE(Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}})->allowed);
