@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counter.h"
 #include "net/loop.h"
 #include "net/stream.h"
 #include "net/timer.h"
 #include "redis/backoff.h"
 #include "redis/call_queue.h"
 #include "redis/client.h"
-#include "base/counter.h"
 #include "redis/handshake.h"
 #include "resp/decoder.h"
 
