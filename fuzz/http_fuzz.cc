@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/url.h"
 #include "wire/http_reader.h"
 #include "wire/testing/http_events.h"
-#include "wire/url.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ void CheckRequest(const sluice::wire::HttpRequest& request) {
     Require(header.value.find_first_of("\r\n") == std::string_view::npos, "a value with lines");
   }
   std::vector<char> room(request.query.size());
-  sluice::wire::QueryParameters parameters(request.query, room);
+  sluice::QueryParameters parameters(request.query, room);
   while (parameters.Next()) {
     Require(parameters.name().size() + parameters.value().size() <= request.query.size(),
             "decoding made it longer");

@@ -6,7 +6,7 @@
 #include "api/http_routes.h"
 #include "api/json_body.h"
 #include "base/json_writer.h"
-#include "wire/url.h"
+#include "base/url.h"
 
 /// What operators look at and change while the server runs.
 namespace sluice::api {
@@ -50,7 +50,7 @@ std::string_view NameOf(LoadOutcome outcome) {
 
 std::optional<std::uint64_t> ReadVersion(HttpExchange& exchange, Problem& problem) {
   const std::string_view query = exchange.request.query;
-  wire::QueryParameters parameter(query, exchange.loop.Room(query.size()));
+  QueryParameters parameter(query, exchange.loop.Room(query.size()));
   std::optional<std::uint64_t> version;
   while (parameter.Next()) {
     const std::string_view value = parameter.value();

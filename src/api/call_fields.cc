@@ -74,7 +74,7 @@ Problem BadCost(std::string_view field) {
 
 std::optional<Algorithm> FindAlgorithm(std::string_view name) {
   for (const AlgorithmName& one : kAlgorithms) {
-    if (wire::EqualIgnoringCase(one.name, name)) return one.algorithm;
+    if (EqualIgnoringCase(one.name, name)) return one.algorithm;
   }
   return std::nullopt;
 }

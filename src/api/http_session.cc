@@ -23,7 +23,7 @@ constexpr std::size_t kKeptBacklog = 64U << 10;
 std::string_view BearerToken(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() <= kScheme.size() ||
-      !wire::EqualIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) {
+      !EqualIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) {
     return {};
   }
   authorization.remove_prefix(kScheme.size());

@@ -7,7 +7,7 @@
 #include "api/http_routes.h"
 #include "base/json_writer.h"
 #include "base/key.h"
-#include "wire/url.h"
+#include "base/url.h"
 
 /// What is asked with a query: check, remaining, reset, inspect.
 namespace sluice::api {
@@ -33,7 +33,7 @@ Problem Wrong(std::string_view parameter, std::string_view detail) {
           .detail = std::string(detail)};
 }
 
-bool Keep(std::optional<std::string_view>& place, const wire::QueryParameters& parameter,
+bool Keep(std::optional<std::string_view>& place, const QueryParameters& parameter,
           Problem& problem) {
   if (place) {
     problem = Wrong(parameter.name(), "is there twice");
@@ -43,8 +43,7 @@ bool Keep(std::optional<std::string_view>& place, const wire::QueryParameters& p
   return true;
 }
 
-bool KeepAttribute(const wire::QueryParameters& parameter, Parameters& parameters,
-                   Problem& problem) {
+bool KeepAttribute(const QueryParameters& parameter, Parameters& parameters, Problem& problem) {
   for (std::size_t i = 0; i < parameters.count; ++i) {
     if (parameters.attributes[i].name != parameter.name()) continue;
     problem = Wrong(parameter.name(), "is there twice");
@@ -61,7 +60,7 @@ bool KeepAttribute(const wire::QueryParameters& parameter, Parameters& parameter
 
 bool Read(HttpExchange& exchange, Parameters& parameters, Problem& problem) {
   const std::string_view query = exchange.request.query;
-  wire::QueryParameters parameter(query, exchange.loop.Room(query.size()));
+  QueryParameters parameter(query, exchange.loop.Room(query.size()));
   while (parameter.Next()) {
     const std::string_view name = parameter.name();
     bool kept = true;

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/resp_server.h"
+#include "base/testing/allocations.h"
 #include "resp/encoder.h"
-#include "resp/testing/allocations.h"
 
 namespace sluice::api {
 namespace {
@@ -289,12 +289,12 @@ TEST(RespSession, InTheSteadyStateNothingIsAllocated) {
     session.Receive(bytes);
     session.output().clear();
   }
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   for (int i = 0; i < 10; ++i) {
     session.Receive(bytes);
     session.output().clear();
   }
-  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(Allocations(), before);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/allocations.h"
 #include "resp/encoder.h"
-#include "resp/testing/allocations.h"
 #include "resp/testing/reencode.h"
 
 namespace sluice::resp {
@@ -241,9 +241,9 @@ TEST(DecoderTest, InTheSteadyStateNothingIsAllocated) {
     }
   };
   run();
-  const std::size_t before = testing::Allocations();
+  const std::size_t before = Allocations();
   run();
-  EXPECT_EQ(testing::Allocations() - before, 0U);
+  EXPECT_EQ(Allocations() - before, 0U);
   EXPECT_EQ(sum, 2 * 100 * 200);
 }
 

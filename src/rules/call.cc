@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "rules/text_hash.h"
+#include "base/text_hash.h"
 
 namespace sluice::rules {
 namespace {
@@ -13,7 +13,9 @@ constexpr std::size_t kShort = 8;
 
 Slots::Slots() : places_(32) {
   // In the order of the fixed slots.
-  for (const char* name : {"api_key", "ip", "endpoint", "tier"}) Intern(name);
+  for (const char* name : {"api_key", "ip", "endpoint", "tier", "api_key_hash", "ip_network"}) {
+    Intern(name);
+  }
 }
 
 Slot Slots::Find(std::string_view name) const {

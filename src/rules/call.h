@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rules/network.h"
+#include "base/network.h"
 
 namespace sluice::rules {
 
@@ -19,6 +19,8 @@ inline constexpr Slot kApiKeySlot = 0;
 inline constexpr Slot kIpSlot = 1;
 inline constexpr Slot kEndpointSlot = 2;
 inline constexpr Slot kTierSlot = 3;
+inline constexpr Slot kApiKeyHashSlot = 4;
+inline constexpr Slot kIpNetworkSlot = 5;
 inline constexpr Slot kNoSlot = ~Slot{0};
 
 /// The attributes that a rule set knows. A call's others don't matter to it.

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/network.h"
+#include "base/network_table.h"
 #include "rules/call.h"
 #include "rules/glob.h"
 #include "rules/literal_index.h"
 #include "rules/model.h"
-#include "rules/network.h"
-#include "rules/network_table.h"
 #include "rules/pattern_table.h"
 #include "rules/regex.h"
 

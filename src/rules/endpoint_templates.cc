@@ -1,6 +1,6 @@
 #include "rules/endpoint_templates.h"
 
-#include "rules/text_hash.h"
+#include "base/text_hash.h"
 
 namespace sluice::rules {
 namespace {

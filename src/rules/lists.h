@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/network_table.h"
 #include "rules/model.h"
-#include "rules/network_table.h"
 #include "rules/pattern_table.h"
 
 namespace sluice::rules {

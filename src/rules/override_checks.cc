@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rules/network.h"
+#include "base/network.h"
 #include "rules/suggestion.h"
 
 namespace sluice::rules {

@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/network.h"
 #include "rules/glob.h"
 #include "rules/model.h"
-#include "rules/network.h"
 #include "rules/regex.h"
 
 namespace sluice::rules {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/network.h"
 #include "rules/glob.h"
-#include "rules/network.h"
 #include "rules/regex.h"
 #include "rules/suggestion.h"
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <utility>
 
-#include "rules/network.h"
-#include "rules/text_hash.h"
+#include "base/network.h"
+#include "base/text_hash.h"
 
 namespace sluice::rules {
 namespace {

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <vector>
 
+#include "base/network.h"
 #include "rules/glob.h"
-#include "rules/network.h"
 #include "rules/regex.h"
 
 namespace sluice::rules {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/network.h"
 #include "rules/endpoint_templates.h"
 #include "rules/field_names.h"
 #include "rules/file_checks.h"
 #include "rules/mapping.h"
-#include "rules/network.h"
 #include "rules/pattern_cover.h"
 #include "rules/pattern_reader.h"
 #include "rules/reading.h"

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/network.h"
 #include "rules/call.h"
 #include "rules/literal_index.h"
 #include "rules/model.h"
-#include "rules/network.h"
 
 namespace sluice::rules {
 

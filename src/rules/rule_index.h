@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/network_table.h"
 #include "rules/call.h"
 #include "rules/hash_ranges.h"
 #include "rules/literal_index.h"
 #include "rules/model.h"
-#include "rules/network_table.h"
 
 namespace sluice::rules {
 

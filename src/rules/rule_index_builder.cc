@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rules/text_hash.h"
+#include "base/text_hash.h"
 #include "rules/value_hash.h"
 
 namespace sluice::rules {

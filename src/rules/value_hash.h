@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text_hash.h"
 #include "rules/call.h"
-#include "rules/text_hash.h"
 
 /// How the index hashes values: the same way when it is built and when it is asked.
 namespace sluice::rules {

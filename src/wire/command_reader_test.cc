@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/allocations.h"
 #include "resp/encoder.h"
-#include "resp/testing/allocations.h"
 
 namespace sluice::wire {
 namespace {
@@ -231,18 +231,18 @@ TEST(CommandReader, InTheSteadyStateNothingIsAllocated) {
     return commands;
   };
   EXPECT_EQ(run(), 21U);
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   for (int i = 0; i < 10; ++i) EXPECT_EQ(run(), 21U);
-  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(Allocations(), before);
 }
 
 TEST(CommandReader, MemoryIsTakenOnlyForWhatHasArrived) {
   CommandReader reader;
   const std::string bytes = "*16384\r\n$524288\r\nabc";
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   reader.Feed(bytes);
   EXPECT_EQ(reader.Next(), Status::kNeedMore);
-  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(Allocations(), before);
   EXPECT_EQ(reader.unread(), bytes.size());
 }
 

@@ -5,8 +5,6 @@
 namespace sluice::wire {
 namespace {
 
-constexpr char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
 // Length and three letters tell all names apart that we know; the compiler checks it below.
 constexpr std::size_t kSlots = 64;
 constexpr std::size_t SlotOf(std::string_view name) {
@@ -64,14 +62,6 @@ HttpName FindHttpName(std::string_view name) noexcept {
                         ? SameLetters<std::uint32_t>(name.data(), known.data(), name.size())
                         : SameLetters<std::uint64_t>(name.data(), known.data(), name.size());
   return same ? found : HttpName::kOther;
-}
-
-bool EqualIgnoringCase(std::string_view a, std::string_view b) noexcept {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (Lower(a[i]) != Lower(b[i])) return false;
-  }
-  return true;
 }
 
 }  // namespace sluice::wire

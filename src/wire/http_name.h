@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace sluice::wire {
 
 /// Names of headers that the server looks for: recognised while a request is read, so that finding
@@ -64,8 +66,5 @@ inline constexpr std::array<std::string_view, 23> kHttpNames = {
 
 /// Which name this is, in upper or lower case.
 [[nodiscard]] HttpName FindHttpName(std::string_view name) noexcept;
-
-/// Whether two ASCII texts differ at most in upper and lower case.
-[[nodiscard]] bool EqualIgnoringCase(std::string_view a, std::string_view b) noexcept;
 
 }  // namespace sluice::wire

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "resp/testing/allocations.h"
+#include "base/testing/allocations.h"
 #include "wire/testing/http_events.h"
 
 namespace sluice::wire {
@@ -440,11 +440,11 @@ TEST(HttpReader, AllocatesNothingInTheSteadyState) {
     return requests;
   };
   EXPECT_EQ(read(1), 3);
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, text.size()}) {
     EXPECT_EQ(read(piece), 3);
   }
-  EXPECT_EQ(resp::testing::Allocations() - before, 0U);
+  EXPECT_EQ(Allocations() - before, 0U);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "resp/testing/allocations.h"
+#include "base/testing/allocations.h"
 
 namespace sluice::wire {
 namespace {
@@ -129,12 +129,12 @@ TEST(HttpResponse, WritesAnyNumber) {
 TEST(HttpResponse, AllocatesNothingWhereThereIsRoom) {
   std::string output;
   output.reserve(4096);
-  const auto before = resp::testing::Allocations();
+  const auto before = Allocations();
   HttpResponse response(output, 503, kDate, {});
   response.Add("X-RateLimit-Limit", 100).Add("X-RateLimit-Policy", "degraded");
   response.BeginBody("application/json") += "{}";
   response.EndBody();
-  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(Allocations(), before);
 }
 
 }  // namespace

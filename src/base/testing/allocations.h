@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
-namespace sluice::resp::testing {
+namespace sluice {
 
 /// How often this program has asked for memory so far. Whoever links this gets an `operator new`
 /// that counts. Not thread-safe.
 std::size_t Allocations();
 
-}  // namespace sluice::resp::testing
+}  // namespace sluice

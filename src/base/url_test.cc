@@ -1,4 +1,4 @@
-#include "wire/url.h"
+#include "base/url.h"
 
 #include <array>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::wire {
+namespace sluice {
 namespace {
 
 std::string Decoded(std::string_view text, Plus plus = Plus::kItself) {
@@ -91,4 +91,4 @@ TEST(QueryParameters, StayGoodWhileOthersAreDecoded) {
 }
 
 }  // namespace
-}  // namespace sluice::wire
+}  // namespace sluice

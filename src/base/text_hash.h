@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace sluice::rules {
+namespace sluice {
 
 /// Both halves of a 128-bit product, folded: every bit of the result depends on all of both.
 inline std::uint64_t MixHash(std::uint64_t a, std::uint64_t b) {
@@ -47,4 +47,4 @@ inline std::uint64_t HashText(std::string_view text, std::uint64_t seed = 0) {
   return MixHash(hash ^ PackShort({at, left}) ^ kFirst, kSecond);
 }
 
-}  // namespace sluice::rules
+}  // namespace sluice

@@ -1,4 +1,4 @@
-#include "rules/network.h"
+#include "base/network.h"
 
 #include <array>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::rules {
+namespace sluice {
 namespace {
 
 std::string Formatted(std::string_view text) {
@@ -170,4 +170,4 @@ TEST(Network, AMistypedOneIsNotTakenForAKey) {
 }
 
 }  // namespace
-}  // namespace sluice::rules
+}  // namespace sluice

@@ -1,19 +1,14 @@
-#include "rules/network.h"
+#include "base/network.h"
 
 #include <algorithm>
 
-namespace sluice::rules {
+#include "base/ascii.h"
+
+namespace sluice {
 namespace {
 
 constexpr std::uint64_t kV4Marker = 0xFFFFULL << 32;
 constexpr int kV4Offset = 96;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // A decimal number of at most `most`, without zeros in front.
 std::optional<std::uint32_t> ParseDecimal(std::string_view text, std::uint32_t most) {
@@ -195,6 +190,21 @@ std::optional<Address> ParseAddress(std::string_view text) {
   return ParseV6(text);
 }
 
+std::optional<Address> AddressOf(std::span<const std::uint8_t> bytes) {
+  Address address;
+  if (bytes.size() == 4) {
+    address.low = 0xFFFF;
+    for (const std::uint8_t byte : bytes) address.low = address.low << 8 | byte;
+    return address;
+  }
+  if (bytes.size() != 16) return std::nullopt;
+  for (std::size_t i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | bytes[i];
+    address.low = address.low << 8 | bytes[i + 8];
+  }
+  return address;
+}
+
 std::string_view FormatAddress(const Address& address, std::array<char, kMaxAddressText>& out) {
   char* to = out.data();
   if (address.is_v4()) {
@@ -262,4 +272,4 @@ bool LooksLikeNetwork(std::string_view text) {
   return (digits_only && (dots == 3 || (dots > 0 && has_prefix))) || colons >= 2;
 }
 
-}  // namespace sluice::rules
+}  // namespace sluice

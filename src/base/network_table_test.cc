@@ -1,4 +1,4 @@
-#include "rules/network_table.h"
+#include "base/network_table.h"
 
 #include <algorithm>
 #include <random>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::rules {
+namespace sluice {
 namespace {
 
 using testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST(NetworkTable, AgreesWithLookingAtEachNetwork) {
 }
 
 }  // namespace
-}  // namespace sluice::rules
+}  // namespace sluice

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace sluice::wire {
+namespace sluice {
 
 /// What a '+' stands for: a blank in queries and forms, itself everywhere else.
 enum class Plus : std::uint8_t { kItself, kBlank };
@@ -52,4 +52,4 @@ class QueryParameters {
   bool has_value_ = false;
 };
 
-}  // namespace sluice::wire
+}  // namespace sluice

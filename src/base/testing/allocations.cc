@@ -1,4 +1,4 @@
-#include "resp/testing/allocations.h"
+#include "base/testing/allocations.h"
 
 #include <cstdlib>
 #include <new>
@@ -21,8 +21,8 @@ void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace sluice::resp::testing {
+namespace sluice {
 
 std::size_t Allocations() { return allocations; }
 
-}  // namespace sluice::resp::testing
+}  // namespace sluice

@@ -1,17 +1,12 @@
-#include "wire/url.h"
+#include "base/url.h"
 
 #include <algorithm>
 #include <cassert>
 
-namespace sluice::wire {
-namespace {
+#include "base/ascii.h"
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+namespace sluice {
+namespace {
 
 bool IsCoded(char c, Plus plus) { return c == '%' || (c == '+' && plus == Plus::kBlank); }
 
@@ -67,4 +62,4 @@ bool QueryParameters::Decode(std::string_view& text) {
   return true;
 }
 
-}  // namespace sluice::wire
+}  // namespace sluice

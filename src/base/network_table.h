@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "rules/network.h"
+#include "base/network.h"
 
-namespace sluice::rules {
+namespace sluice {
 
 /// Which of many networks hold an address: one look into a hash table for each length of prefix
 /// that occurs, however many networks there are. Immutable, so any thread may look; allocates
@@ -50,4 +50,4 @@ class NetworkTable {
   std::vector<std::uint32_t> places_;  ///< A hash table of entries; its size is a power of two.
 };
 
-}  // namespace sluice::rules
+}  // namespace sluice

@@ -1,12 +1,12 @@
-#include "rules/network_table.h"
+#include "base/network_table.h"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
 
-#include "rules/text_hash.h"
+#include "base/text_hash.h"
 
-namespace sluice::rules {
+namespace sluice {
 namespace {
 
 std::uint64_t HashNetwork(const Address& base, std::uint8_t prefix) {
@@ -57,4 +57,4 @@ std::uint32_t NetworkTable::Find(const Address& address) const {
   return kNone;
 }
 
-}  // namespace sluice::rules
+}  // namespace sluice

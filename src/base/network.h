@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-namespace sluice::rules {
+namespace sluice {
 
 /// An IPv4 or IPv6 address as 128 bits. An IPv4 address is held as ::ffff:a.b.c.d, so that both
 /// ways to write it are one address; 2001:db8::1.2.3.4 is IPv6, however it is written.
@@ -23,6 +24,10 @@ struct Address {
 /// Strict: no spaces, no zeros in front of a decimal number (which some read as octal), no zone, no
 /// brackets, no port. Allocates nothing.
 [[nodiscard]] std::optional<Address> ParseAddress(std::string_view text);
+
+/// Of its bytes as they travel: 4 for IPv4, 16 for IPv6. Nothing if there is another number of
+/// them.
+[[nodiscard]] std::optional<Address> AddressOf(std::span<const std::uint8_t> bytes);
 
 /// The longest text of an address.
 inline constexpr std::size_t kMaxAddressText = 39;
@@ -56,4 +61,4 @@ struct Network {
 /// True if whoever wrote this surely meant an address or a network, right or wrong.
 [[nodiscard]] bool LooksLikeNetwork(std::string_view text);
 
-}  // namespace sluice::rules
+}  // namespace sluice
