@@ -16,6 +16,16 @@ std::string_view ValueOf(const Call& call, Slot slot, std::string_view tier) {
   return call[slot];
 }
 
+// What a budget is counted under for an attribute: its value, unless something is given that stands
+// for it. Who has no key (or none that is known) is not known by a key's hash either.
+std::string_view CountedAs(const Call& call, Slot slot, std::string_view tier) {
+  if (slot == kApiKeySlot && call.Has(kApiKeySlot) && call.Has(kApiKeyHashSlot)) {
+    return call[kApiKeyHashSlot];
+  }
+  if (slot == kIpSlot && call.Has(kIpSlot) && call.Has(kIpNetworkSlot)) return call[kIpNetworkSlot];
+  return ValueOf(call, slot, tier);
+}
+
 }  // namespace
 
 Budget::Budget(const Rule& rule, Slots& slots) : rule_id_(rule.id), client_(!rule.per) {
@@ -39,11 +49,11 @@ bool Budget::Find(const Call& call, std::string_view tier, std::string& text, Wh
     whose.tag = rule_id_;
     return true;
   }
-  whose.tag = ValueOf(call, tag_, tier);
+  whose.tag = CountedAs(call, tag_, tier);
   whose.owner = ValueOf(call, first_, tier);
   if (whose.tag.empty() || whose.owner.empty()) return false;
   for (const Slot slot : rest_) {
-    const std::string_view value = ValueOf(call, slot, tier);
+    const std::string_view value = CountedAs(call, slot, tier);
     if (value.empty()) {
       text.resize(whose.begin);
       return false;
@@ -58,13 +68,13 @@ bool Budget::FindClient(const Call& call, std::string_view tier, std::string& te
                         Whose& whose) const {
   const Slot slot = call.Has(kApiKeySlot) ? kApiKeySlot : kIpSlot;
   whose.owner = call[slot];
-  whose.tag = tag_ == kNoSlot ? whose.owner : ValueOf(call, tag_, tier);
+  whose.tag = CountedAs(call, tag_ == kNoSlot ? slot : tag_, tier);
   if (whose.owner.empty() || whose.tag.empty()) return false;
   if (tag_ == kNoSlot || tag_ == slot) {
     if (slot == kIpSlot) whose.fixed_rest = kByAddress;
     return true;
   }
-  AppendPercentEncoded(whose.owner, text);
+  AppendPercentEncoded(CountedAs(call, slot, tier), text);
   if (slot == kIpSlot) text.append(":").append(kByAddress);
   return true;
 }

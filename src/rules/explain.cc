@@ -140,7 +140,7 @@ class RuleExplainer {
     });
   }
 
-  // What a budget is kept under for an attribute. Notes what the call lacks.
+  // Notes what the call lacks.
   std::string Value(const std::string& attribute) {
     std::string value = call_.Get(attribute);
     if (attribute == "tier") value = out_.tier;
@@ -151,6 +151,16 @@ class RuleExplainer {
     return value;
   }
 
+  // What a budget is counted under for an attribute.
+  std::string Counted(const std::string& attribute) {
+    std::string value = Value(attribute);
+    if (value.empty()) return value;
+    const std::string instead = attribute == "api_key" ? call_.Get("api_key_hash")
+                                : attribute == "ip"    ? call_.Get("ip_network")
+                                                       : "";
+    return instead.empty() ? value : instead;
+  }
+
   bool FindKey() {
     std::vector<std::string> rest;
     if (!rule_.per) {
@@ -158,19 +168,19 @@ class RuleExplainer {
       const std::string client = by_key ? "api_key" : "ip";
       owner_ = call_.Get(client);
       if (owner_.empty()) return false;
-      tag_ = rule_.hash_tag.empty() ? owner_ : Value(rule_.hash_tag);
-      if (!rule_.hash_tag.empty() && rule_.hash_tag != client) rest.push_back(owner_);
+      tag_ = Counted(rule_.hash_tag.empty() ? client : rule_.hash_tag);
+      if (!rule_.hash_tag.empty() && rule_.hash_tag != client) rest.push_back(Counted(client));
       if (!by_key) rest.emplace_back("ip");
     } else if (rule_.per->empty()) {
       tag_ = rule_.id;
     } else {
       const std::string tag = rule_.hash_tag.empty() ? rule_.per->front() : rule_.hash_tag;
-      tag_ = Value(tag);
+      tag_ = Counted(tag);
       owner_ = Value(rule_.per->front());
       bool tag_seen = false;
       for (const std::string& attribute : *rule_.per) {
         if (attribute == tag && !std::exchange(tag_seen, true)) continue;
-        rest.push_back(Value(attribute));
+        rest.push_back(Counted(attribute));
       }
     }
     out_.attribute = lacks_;

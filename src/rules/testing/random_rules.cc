@@ -7,8 +7,8 @@
 namespace sluice::rules::testing {
 namespace {
 
-const std::vector<std::string> kAttributes = {"api_key", "ip",   "endpoint", "method",
-                                              "tier",    "user", "model"};
+const std::vector<std::string> kAttributes = {
+    "api_key", "ip", "endpoint", "method", "tier", "user", "model", "api_key_hash", "ip_network"};
 const std::vector<std::string> kTiers = {"free", "pro", "enterprise"};
 
 Limit SomeLimit(std::int64_t capacity) {
