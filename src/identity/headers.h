@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/ascii.h"
+
+namespace sluice::identity {
+
+/// The header lines of a request, whoever read them.
+class Headers {
+ public:
+  virtual ~Headers() = default;
+
+  /// Finds the first line of that name, in upper or lower case, among those from `at` on; then `at`
+  /// is behind it. What it returns is false if there is none.
+  virtual bool Next(std::string_view name, std::size_t& at, std::string_view& value) const = 0;
+};
+
+/// Of anything that has a name and a value.
+template <typename Header>
+class HeaderSpan final : public Headers {
+ public:
+  explicit HeaderSpan(std::span<const Header> headers) : headers_(headers) {}
+
+  bool Next(std::string_view name, std::size_t& at, std::string_view& value) const override {
+    while (at < headers_.size()) {
+      const Header& header = headers_[at++];
+      if (!EqualIgnoringCase(header.name, name)) continue;
+      value = header.value;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::span<const Header> headers_;
+};
+
+/// A line of a request's head.
+struct HeaderLine {
+  std::string_view name;
+  std::string_view value;
+};
+
+}  // namespace sluice::identity

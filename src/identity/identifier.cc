@@ -1,0 +1,224 @@
+#include "identity/identifier.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.h"
+#include "identity/credentials.h"
+
+namespace sluice::identity {
+namespace {
+
+using Kind = Source::Kind;
+
+Error Wrong(const std::string& what) { return {ErrorCode::kInvalidOptions, what}; }
+
+Result<std::string> ReadFile(const std::string& path) {
+  constexpr std::size_t kMaxFile = 1 << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string content(kMaxFile + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (file.bad() || file.gcount() == 0) return Wrong(path + ": can't be read, or is empty");
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  if (content.size() > kMaxFile) return Wrong(path + ": is larger than a MiB");
+  return content;
+}
+
+bool IsUsable(std::string_view credential) {
+  return credential.size() <= kMaxCredentialBytes &&
+         std::none_of(credential.begin(), credential.end(), IsControl);
+}
+
+Credential Find(const Source& source, const Request& request, std::string& room) {
+  switch (source.kind) {
+    case Kind::kHeader:
+      return FindHeader(request.headers, source.name);
+    case Kind::kBearer:
+      return FindBearer(request.headers);
+    case Kind::kQuery:
+      return FindQuery(request.query, source.name, room);
+    case Kind::kCookie:
+      return FindCookie(request.headers, source.name);
+    case Kind::kJwt:
+      break;
+  }
+  return {};
+}
+
+// Those that say what nobody but us may say.
+bool IsReserved(std::string_view attribute) {
+  return attribute.empty() || attribute == "ip" || attribute == "ip_network" ||
+         attribute == "api_key_hash";
+}
+
+}  // namespace
+
+Result<Identifier> Identifier::Make(IdentityOptions options) {
+  Identifier identifier(std::move(options));
+  if (auto error = identifier.Prepare()) return *std::move(error);
+  return identifier;
+}
+
+std::optional<Error> Identifier::Prepare() {
+  auto proxies = TrustedProxies::Parse(options_.trusted_proxies);
+  if (!proxies) return proxies.error();
+  proxies_ = *std::move(proxies);
+  if (options_.ipv6_prefix < 1 || options_.ipv6_prefix > 128) {
+    return Wrong("the prefix of IPv6 must be a number from 1 to 128");
+  }
+  if (!options_.hash_secret_file.empty()) {
+    auto secret = ReadFile(options_.hash_secret_file);
+    if (!secret) return secret.error();
+    while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
+    options_.hash_secret = *std::move(secret);
+  }
+  if (options_.hash_keys && options_.hash_secret.size() < 16) {
+    return Wrong("hashed keys need a secret of 16 bytes at least: without one they can be guessed");
+  }
+  if (!options_.hash_secret.empty()) digest_ = KeyDigest(options_.hash_secret);
+  const bool uses_tokens =
+      std::any_of(options_.sources.begin(), options_.sources.end(),
+                  [](const Source& source) { return source.kind == Kind::kJwt; });
+  return uses_tokens ? PrepareTokens() : std::nullopt;
+}
+
+std::optional<Error> Identifier::PrepareTokens() {
+  const JwtOptions& jwt = options_.jwt;
+  if (jwt.from.kind == Kind::kJwt) return Wrong("jwt: a token can't be taken from a token");
+  if (jwt.rules.claims.empty()) return Wrong("jwt: no claim is used");
+  for (const ClaimUse& use : jwt.rules.claims) {
+    const bool twice =
+        std::count_if(jwt.rules.claims.begin(), jwt.rules.claims.end(),
+                      [&](const ClaimUse& other) { return other.attribute == use.attribute; }) > 1;
+    if (use.claim.empty() || IsReserved(use.attribute) || twice) {
+      return Wrong("jwt: the claim \"" + use.claim + "\" can't become the attribute \"" +
+                   use.attribute + "\"");
+    }
+  }
+  std::vector<JwtKey> keys;
+  for (const std::string& path : jwt.key_files) {
+    const auto content = ReadFile(path);
+    if (!content) return content.error();
+    auto found = ReadJwtKeys(*content, path);
+    if (!found) return found.error();
+    std::move(found->begin(), found->end(), std::back_inserter(keys));
+  }
+  if (!jwt.secret_file.empty()) {
+    const auto content = ReadFile(jwt.secret_file);
+    if (!content) return content.error();
+    auto key = ReadJwtSecret(*content, jwt.secret_file);
+    if (!key) return key.error();
+    keys.push_back(*std::move(key));
+  }
+  if (keys.empty() != jwt.rules.unverified) {
+    return Wrong(keys.empty()
+                     ? "jwt: there is no key to check tokens with; say unverified if somebody in "
+                       "front has checked them"
+                     : "jwt: there are keys, but tokens are said to be unverified");
+  }
+  verifier_ = std::make_unique<const JwtVerifier>(jwt.rules, std::move(keys));
+  cache_ = std::make_unique<TokenCache>();
+  return std::nullopt;
+}
+
+std::string_view Identifier::ShownKey(std::string_view key, KeyDigest::Room& room) const {
+  if (!options_.hash_keys && key.size() <= kMaxPlainKeyBytes) return key;
+  return digest_(key, room);
+}
+
+void Identifier::AddKey(std::string_view key, Caller& caller) const {
+  caller.attributes_.push_back({"api_key", key});
+  const std::string_view shown = ShownKey(key, caller.digest_);
+  if (shown.data() != key.data()) caller.attributes_.push_back({"api_key_hash", shown});
+}
+
+void Identifier::AddAddress(Caller& caller) const {
+  if (!caller.address_) return;
+  const Address& address = *caller.address_;
+  caller.attributes_.push_back({"ip", FormatAddress(address, caller.address_text_)});
+  if (address.is_v4() || options_.ipv6_prefix == 128) return;
+  std::array<char, kMaxAddressText> base;
+  const std::string_view text = FormatAddress(Masked(address, options_.ipv6_prefix), base);
+  char* to = std::copy(text.begin(), text.end(), caller.network_text_.begin());
+  const std::string prefix = "/" + std::to_string(options_.ipv6_prefix);  // Short: in place.
+  to = std::copy(prefix.begin(), prefix.end(), to);
+  const auto size = static_cast<std::size_t>(to - caller.network_text_.data());
+  caller.attributes_.push_back({"ip_network", {caller.network_text_.data(), size}});
+}
+
+Outcome Identifier::Identify(const Request& request, WallTime now, Caller& caller) const {
+  caller.attributes_.clear();
+  caller.problem_ = {};
+  caller.address_ =
+      FindClientAddress(request.peer, request.headers, options_.address_header, proxies_);
+  AddAddress(caller);
+  for (const Source& source : options_.sources) {
+    switch (LookAt(source, request, now, caller)) {
+      case Next::kGoOn:
+        continue;
+      case Next::kStop:
+        return Outcome::kKnown;
+      case Next::kBadCredential:
+        return Outcome::kBadCredential;
+      case Next::kBadToken:
+        return Outcome::kBadToken;
+    }
+  }
+  return Outcome::kKnown;
+}
+
+Identifier::Next Identifier::LookAt(const Source& source, const Request& request, WallTime now,
+                                    Caller& caller) const {
+  const bool is_token = source.kind == Kind::kJwt;
+  const Credential found = Find(is_token ? options_.jwt.from : source, request, caller.query_);
+  if (found.status == Credential::Status::kAbsent) return Next::kGoOn;
+  if (found.status == Credential::Status::kSeveral) {
+    caller.problem_ = "the request has several different credentials of one kind";
+    return Next::kBadCredential;
+  }
+  if (!IsUsable(found.value)) {
+    caller.problem_ = "a credential is too long or has control characters";
+    return Next::kBadCredential;
+  }
+  if (is_token) return UseToken(found.value, now, caller);
+  AddKey(found.value, caller);
+  return Next::kStop;
+}
+
+JwtStatus Identifier::CheckToken(std::string_view token, WallTime now, JwtContent& content) const {
+  if (cache_->Find(token, content)) return content.StatusAt(now);
+  const JwtStatus status = verifier_->Read(token, content);
+  if (status != JwtStatus::kValid) return status;
+  const JwtStatus at_now = content.StatusAt(now);
+  if (at_now == JwtStatus::kValid) cache_->Put(token, content);
+  return at_now;
+}
+
+Identifier::Next Identifier::UseToken(std::string_view token, WallTime now, Caller& caller) const {
+  const JwtStatus status = CheckToken(token, now, caller.token_);
+  if (status == JwtStatus::kNotAToken) return Next::kGoOn;
+  if (status != JwtStatus::kValid) {
+    if (options_.jwt.on_invalid == OnInvalidToken::kAnonymous) return Next::kStop;
+    caller.problem_ = Describe(status);
+    return Next::kBadToken;
+  }
+  std::string_view packed = caller.token_.packed;
+  bool any = false;
+  for (const ClaimUse& use : options_.jwt.rules.claims) {
+    const std::string_view value = TakeValue(packed);
+    if (value.empty()) continue;
+    any = true;
+    if (use.attribute == "api_key") {
+      AddKey(value, caller);
+    } else {
+      caller.attributes_.push_back({use.attribute, value});
+    }
+  }
+  return any ? Next::kStop : Next::kGoOn;
+}
+
+}  // namespace sluice::identity

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "base/network.h"
+#include "identity/caller.h"
+#include "identity/client_address.h"
+#include "identity/headers.h"
+#include "identity/key_digest.h"
+#include "identity/options.h"
+#include "identity/token_cache.h"
+
+namespace sluice::identity {
+
+/// What is looked at of a request.
+struct Request {
+  /// Whom the connection is from, as its socket or the PROXY protocol says; nothing: a Unix socket.
+  std::optional<Address> peer;
+  const Headers& headers;
+  std::string_view query{};  ///< What follows the '?', not decoded.
+};
+
+enum class Outcome : std::uint8_t {
+  kKnown,          ///< By a credential, or by the address alone.
+  kBadCredential,  ///< Repeated, too long, with control characters: a bad request.
+  kBadToken,       ///< Not valid: not authorised.
+};
+
+/// Finds out who calls, believing nothing that the caller could have made up. Immutable but for the
+/// tokens that it remembers; any number of threads may ask.
+///
+///     auto identifier = Identifier::Make(options).value();
+///     Caller caller;
+///     if (identifier.Identify({.peer = peer, .headers = headers}, now, caller) == Outcome::kKnown)
+///       Use(caller.attributes());
+class Identifier {
+ public:
+  /// Reads the files that the options name. Fails with kInvalidOptions.
+  static Result<Identifier> Make(IdentityOptions options);
+
+  /// In the steady state nothing is allocated.
+  [[nodiscard]] Outcome Identify(const Request& request, WallTime now, Caller& caller) const;
+
+  /// What budgets are counted under for this key, and what may be shown of it: the key itself, or,
+  /// if it is long or keys are hashed, what stands for it, in `room`.
+  [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Room& room) const;
+
+  /// Whose PROXY protocol is read, and must be there.
+  [[nodiscard]] const TrustedProxies& proxies() const { return proxies_; }
+
+ private:
+  enum class Next : std::uint8_t { kGoOn, kStop, kBadCredential, kBadToken };
+
+  explicit Identifier(IdentityOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] std::optional<Error> Prepare();
+  [[nodiscard]] std::optional<Error> PrepareTokens();
+
+  void AddAddress(Caller& caller) const;
+  [[nodiscard]] Next LookAt(const Source& source, const Request& request, WallTime now,
+                            Caller& caller) const;
+  [[nodiscard]] Next UseToken(std::string_view token, WallTime now, Caller& caller) const;
+  [[nodiscard]] JwtStatus CheckToken(std::string_view token, WallTime now,
+                                     JwtContent& content) const;
+  void AddKey(std::string_view key, Caller& caller) const;
+
+  IdentityOptions options_;
+  TrustedProxies proxies_;
+  KeyDigest digest_;
+  std::unique_ptr<const JwtVerifier> verifier_;
+  std::unique_ptr<TokenCache> cache_;
+};
+
+/// Credentials longer than this are known by their hash.
+inline constexpr std::size_t kMaxPlainKeyBytes = 64;
+/// What is longer is no credential.
+inline constexpr std::size_t kMaxCredentialBytes = kMaxTokenBytes;
+
+}  // namespace sluice::identity

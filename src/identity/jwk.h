@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/result.h>
+
+#include "identity/jwt_keys.h"
+
+namespace sluice::identity {
+
+/// Of a JSON Web Key (RFC 7517) or a set of them: those that can check HS256, RS256 or ES256.
+/// `name` is for messages.
+[[nodiscard]] Result<std::vector<JwtKey>> ReadJwks(std::string_view json, const std::string& name);
+
+}  // namespace sluice::identity
