@@ -141,6 +141,28 @@ TEST(RuleSet, AnAddressIsOneBudgetHoweverItIsWritten) {
               ElementsAre("{2001%3Adb8%3A%3A1}:r:requests: costs 1"));
 }
 
+TEST(RuleSet, BudgetsMayBeCountedByANetworkAndByAKeysHash) {
+  const auto rules = Rules(R"(
+rules:
+  - { id: client, limit: 10/s, override: { sk_1: 20/s, "2001:db8::1": 30/s } }
+  - { id: address, match: { ip: "2001:db8::1" }, per: [user, ip], limit: 10/s }
+  - { id: key, match: { api_key: "sk_*" }, per: api_key, limit: 10/s }
+deny: ["2001:db8::2", sk_gone]
+)");
+  EXPECT_THAT(Met(*rules, {{"ip", "2001:DB8::1"}, {"ip_network", "2001:db8::/64"}, {"user", "u"}}),
+              ElementsAre("{2001%3Adb8%3A%3A%2F64}:client:requests:ip costs 1",
+                          "{u}:address:requests:2001%3Adb8%3A%3A%2F64 costs 1"));
+  EXPECT_THAT(Met(*rules, {{"ip", "2001:db8::2"}, {"ip_network", "2001:db8::/64"}}),
+              ElementsAre("denied: 2001:db8::2"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_1"}, {"api_key_hash", "hmac:1"}}),
+              ElementsAre("{hmac%3A1}:client:requests: costs 1", "{hmac%3A1}:key:requests: costs 1"));
+  EXPECT_THAT(Met(*rules, {{"api_key", "sk_gone"}, {"api_key_hash", "hmac:1"}}),
+              ElementsAre("denied: sk_gone"));
+  // What stands for something is nothing without it.
+  EXPECT_THAT(Met(*rules, {{"api_key_hash", "hmac:1"}, {"ip_network", "2001:db8::/64"}}),
+              ElementsAre("client lacks"));
+}
+
 TEST(RuleSet, KeysHoldAllThatABudgetIsPer) {
   const auto rules = Rules(R"(
 rules:
