@@ -10,6 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sluice/limit.h>
+
 #include "check_config.h"
 #include "demo.h"
 #include "explain_command.h"
@@ -79,7 +81,7 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
   command->add_option("--cost", options.cost, "What the call costs")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(CLI::Range(std::int64_t{1}, sluice::kMaxAmount).description(""));
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
 }

@@ -13,6 +13,7 @@ namespace sluice::app {
 namespace {
 
 constexpr int kWrongSettings = 2;
+constexpr int kStuck = 1;
 
 // What a client on this machine would use to get there.
 std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
@@ -69,9 +70,11 @@ int Serve(const ServeOptions& options) {
     std::fprintf(stderr, "sluice serve: %s\n", server.error().message.c_str());
     return 1;
   }
-  Welcome(**server, *config);
-  (*server)->Run();
-  return 0;
+  // Whoever reads the addresses may send a signal at once.
+  const auto ended = (*server)->Run([&] { Welcome(**server, *config); });
+  if (ended == server::Server::Ended::kWell) return 0;
+  std::fflush(nullptr);
+  std::_Exit(kStuck);
 }
 
 }  // namespace sluice::app

@@ -115,8 +115,8 @@ TEST(TraceReaderTest, ABadCsvRowIsToldAndTheNextIsRead) {
                           "3: bad: 4 values, but the header names 3 columns",
                           "4: bad: time: expected a date such as 2026-11-15T12:00:00Z or a number, "
                           "found \"soon\"",
-                          "5: bad: cost: expected a whole number, at least 0, found \"many\"",
-                          "6: bad: cost: expected a whole number, at least 0, found \"-1\"",
+                          "5: bad: cost: expected a whole number, at least 1, found \"many\"",
+                          "6: bad: cost: expected a whole number, at least 1, found \"-1\"",
                           "7: 6s cost 1 user=f"));
 }
 
@@ -183,7 +183,7 @@ TEST(TraceReaderTest, ABadJsonRowIsToldAndTheNextIsRead) {
   EXPECT_EQ(rows[4], "5: bad: tags: expected one value, found a list or an object");
   EXPECT_THAT(rows[5], HasSubstr("6: bad: not a JSON object"));
   EXPECT_THAT(rows[6], HasSubstr("7: bad: time: expected a date"));
-  EXPECT_EQ(rows[7], "8: bad: cost: expected a whole number, at least 0, found \"1.5\"");
+  EXPECT_EQ(rows[7], "8: bad: cost: expected a whole number, at least 1, found \"1.5\"");
   EXPECT_THAT(rows[8], HasSubstr("9: bad: not a JSON object"));
   EXPECT_EQ(rows[9], "10: 10s cost 1");
 }

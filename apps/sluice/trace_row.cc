@@ -47,8 +47,8 @@ std::string SetField(Field field, std::string_view text, TimeUnit unit, TraceRow
     std::int64_t cost = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, cost);
-    if (error != std::errc{} || stop != end || cost < 0) {
-      return Expected("cost", "a whole number, at least 0", text);
+    if (error != std::errc{} || stop != end || cost < 1) {
+      return Expected("cost", "a whole number, at least 1", text);
     }
     row.cost = cost;
   } else if (field == Field::kDuration) {

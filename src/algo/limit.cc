@@ -1,3 +1,5 @@
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -20,6 +22,12 @@ constexpr std::int64_t kMultiplierScale = 1'000'000;
 Error Refuse(std::string message) { return {ErrorCode::kInvalidLimit, std::move(message)}; }
 
 std::string Found(std::int64_t value) { return ", found " + std::to_string(value); }
+
+// With no more digits than it needs: 0.5.
+std::string Written(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
 
 bool InRange(std::int64_t value, std::int64_t low, std::int64_t high) {
   return low <= value && value <= high;
@@ -79,7 +87,7 @@ Result<std::int64_t> CapWithBurst(const TokenBucketSpec& spec) {
   }
   if (!(spec.burst_multiplier >= 1.0 && spec.burst_multiplier <= 1e6)) {
     return Refuse("burst_multiplier must be between 1 and 1000000, found " +
-                  std::to_string(spec.burst_multiplier));
+                  Written(spec.burst_multiplier));
   }
   const std::int64_t scaled =
       std::llround(spec.burst_multiplier * static_cast<double>(kMultiplierScale));

@@ -16,6 +16,19 @@ bool IsVerbose(std::string_view query) {
   return query == "verbose" || query.starts_with("verbose=") || query.starts_with("verbose&");
 }
 
+void AppendRulesVersion(Host& host, JsonWriter& json) {
+  const rules::RulesStatus status = host.rules().Status();
+  json.BeginObject();
+  json.Key("version").Uint(status.active.number);
+  json.Key("fingerprint").String(status.active.fingerprint);
+  json.EndObject();
+}
+
+void AnswerMetrics(HttpCall& call, std::string& out) {
+  wire::HttpResponse(out, 200, call.loop.host().http_date(), call.asked)
+      .Finish("text/plain; version=0.0.4; charset=utf-8", call.metrics);
+}
+
 }  // namespace
 
 void RunLive(HttpExchange& exchange) {
@@ -44,15 +57,13 @@ void RunVersion(HttpExchange& exchange) {
   json.BeginObject();
   json.Key("name").String("sluice");
   json.Key("version").String(exchange.host().version());
+  json.Key("rules");
+  AppendRulesVersion(exchange.host(), json);
   json.EndObject();
   exchange.RespondJson(200, body);
 }
 
-void RunMetrics(HttpExchange& exchange) {
-  wire::HttpResponse response = exchange.Respond(200);
-  exchange.host().AppendMetrics(response.BeginBody("text/plain; version=0.0.4; charset=utf-8"));
-  response.EndBody();
-}
+void RunMetrics(HttpExchange& exchange) { exchange.MakeCall(AnswerMetrics).awaits_metrics = true; }
 
 void RunHealth(HttpExchange& exchange) {
   const Health health = exchange.host().CheckHealth();
@@ -75,7 +86,6 @@ void RunHealth(HttpExchange& exchange) {
 }
 
 void RunInfo(HttpExchange& exchange) {
-  const rules::RulesStatus status = exchange.host().rules().Status();
   std::string body;
   JsonWriter json(body);
   json.BeginObject();
@@ -83,10 +93,8 @@ void RunInfo(HttpExchange& exchange) {
   json.Key("name").String("sluice");
   json.Key("version").String(exchange.host().version());
   json.EndObject();
-  json.Key("rules").BeginObject();
-  json.Key("version").Uint(status.active.number);
-  json.Key("fingerprint").String(status.active.fingerprint);
-  json.EndObject();
+  json.Key("rules");
+  AppendRulesVersion(exchange.host(), json);
   json.Key("enforcement").String(limiter::NameOf(exchange.host().enforcement()));
   json.EndObject();
   exchange.RespondJson(200, body);

@@ -105,6 +105,45 @@ TEST_F(AdminTest, AGrantIsSpentFirst) {
             "INVALID_TOKEN_COST");
 }
 
+TEST_F(AdminTest, AGrantThatNoLimitTakesIsRefusedWithItsReason) {
+  Load(R"(
+rules:
+  - { id: slots, match: { api_key: a }, algorithm: concurrency, limit: 3 }
+  - { id: closed, match: { api_key: b }, reject_all: true }
+allow: [friend]
+)");
+  const auto grant = [this](const std::string& key) {
+    return Post("/admin/grant", R"({"key":")" + key + R"(","amount":5})");
+  };
+  EXPECT_EQ(grant("a").status, 400);
+  EXPECT_EQ(TextOf(grant("a").body, "code"), "NOT_SUPPORTED");
+  EXPECT_THAT(TextOf(grant("a").body, "detail"), StartsWith("rule slots limits concurrency"));
+  EXPECT_THAT(TextOf(grant("b").body, "detail"), StartsWith("rule closed rejects every call"));
+  EXPECT_EQ(grant("c").status, 404);
+  EXPECT_EQ(TextOf(grant("c").body, "code"), "NO_LIMIT");
+  EXPECT_THAT(TextOf(grant("friend").body, "detail"), HasSubstr("on a list"));
+}
+
+TEST_F(AdminTest, WhoMayNotIsToldWhy) {
+  EXPECT_THAT(TextOf(Get("/admin/rules", "Origin: http://a.example\r\n").body, "detail"),
+              HasSubstr("Origin"));
+  host_.token = "s3cret";
+  EXPECT_THAT(TextOf(Get("/admin/rules").body, "detail"), HasSubstr("none was shown"));
+  EXPECT_THAT(TextOf(Get("/admin/rules", "Authorization: Bearer x\r\n").body, "detail"),
+              HasSubstr("is not the admin token"));
+}
+
+TEST_F(AdminTest, AnInspectionTellsWhatLiesBehind) {
+  Load(testing::kThreeAMinute);
+  EXPECT_THAT(Get("/admin/inspect?key=a").body,
+              HasSubstr(R"("live":false,"level":3,"grant":0,"touchedAtMs":null)"));
+  Check("key=a");
+  Post("/admin/grant", R"({"key":"a","amount":10})");
+  const Heard heard = Get("/admin/inspect?key=a");
+  EXPECT_THAT(heard.body, HasSubstr(R"("live":true,"level":2,"grant":10,)"));
+  EXPECT_EQ(NumberOf(heard.body, "remaining"), 12);
+}
+
 TEST_F(AdminTest, LimitsCanBeInspected) {
   Load(testing::kThreeAMinute);
   Check("key=a");
@@ -119,7 +158,8 @@ TEST_F(AdminTest, TheServerTellsOfItself) {
   EXPECT_EQ(Get("/livez").body, "ok\n");
   EXPECT_EQ(Get("/readyz").body, "ready\n");
   EXPECT_EQ(Get("/readyz?verbose").body, "[+] store ok\n[+] rules ok: version 1\nready\n");
-  EXPECT_EQ(Get("/version").body, R"({"name":"sluice","version":"1.2.3"})");
+  EXPECT_THAT(Get("/version").body,
+              StartsWith(R"({"name":"sluice","version":"1.2.3","rules":{"version":0,)"));
   EXPECT_EQ(Get("/metrics").body, "rate_limiter_active_keys 7\n");
   EXPECT_THAT(Get("/metrics").Header("Content-Type"), StartsWith("text/plain; version=0.0.4"));
   EXPECT_EQ(Get("/actuator/prometheus").body, "rate_limiter_active_keys 7\n");

@@ -6,6 +6,7 @@
 #include "api/http_routes.h"
 #include "api/json_body.h"
 #include "api/rate_limit_headers.h"
+#include "api/refusal_text.h"
 #include "base/json_writer.h"
 #include "base/wide_math.h"
 
@@ -26,7 +27,7 @@ void NoteCheck(HttpCall::Part& part) {
   if (!answer.is_problem) {
     return AppendDecision(part, answer, part.call.loop.host().now(), part.text);
   }
-  const Problem problem = ProblemOf(part.question, answer);
+  const Problem problem = ProblemOf(part.question, answer, part.cost_name);
   JsonWriter json(part.text);
   json.BeginObject();
   json.Key("allowed").Bool(false);
@@ -76,8 +77,11 @@ bool ReadChecks(const HttpExchange& exchange, JsonFields& fields, HttpCall& call
 // ---- {"descriptors":[…]}: all or nothing.
 
 void AppendDescriptor(const Question& question, std::size_t i, WallTime now, std::string& body) {
-  const store::Use& use = question.uses()[i];
-  const Verdict& verdict = use.verdict;
+  // Where nothing was looked at, or nobody knows: as if never used.
+  const std::int64_t cap = question.own_limit(i).cap();
+  const Verdict verdict = question.ruling == Ruling::kDecided
+                              ? question.uses()[i].verdict
+                              : Verdict{.limit = cap, .remaining = cap};
   const std::int64_t reset =
       CeilDiv((now.time_since_epoch() + verdict.reset_after).count(), 1'000'000);
   const auto member = [&body](std::string_view name, std::int64_t number) {
@@ -90,13 +94,13 @@ void AppendDescriptor(const Question& question, std::size_t i, WallTime now, std
   body += R"(,"error":)";
   switch (verdict.outcome) {
     case Outcome::kAllowed:
-      body += "null}";
+      body += R"(null,"message":null})";
       break;
     case Outcome::kDenied:
-      body += "\"RATE_LIMIT_EXCEEDED\"}";
+      body += R"("RATE_LIMIT_EXCEEDED","message":"Rate limit exceeded"})";
       break;
     case Outcome::kNeverFits:
-      body += "\"COST_EXCEEDS_LIMIT\"}";
+      body.append(R"("COST_EXCEEDS_LIMIT","message":")").append(NeverFits(question, i)) += "\"}";
       break;
   }
 }
@@ -108,7 +112,7 @@ void AnswerDescriptors(HttpCall& call, std::string& out) {
   const HttpAnswer answer = AnswerTo(question);
   const WallTime now = loop.host().now();
   // A cost that never fits is told beside its descriptor.
-  const bool judged = question.ruling == Ruling::kDecided;
+  const bool judged = question.ruling == Ruling::kDecided || answer.status == 200;
   const int status = !judged ? answer.status : question.allowed ? 200 : 429;
   HttpResponse response(out, status, loop.host().http_date(), call.asked);
   if (!judged) {
@@ -120,12 +124,19 @@ void AnswerDescriptors(HttpCall& call, std::string& out) {
                       wait > Micros{0} ? loop.Jitter(wait) : Micros{0}, response);
   std::string& body = response.BeginBody("application/json");
   body.append(R"({"allowed":)").append(question.allowed ? "true" : "false");
-  body.append(R"(,"message":")")
-      .append(question.allowed ? "Request allowed" : "Rate limit exceeded");
-  body.append(R"(","retryAfterMs":)");
+  body.append(R"(,"message":")");
+  if (question.allowed) {
+    body += "Request allowed\"";
+  } else {
+    body.append(answer.is_problem ? NeverFits(question, question.headline.index)
+                                  : std::string(answer.message));
+    body.append(R"(","code":")").append(KindOf(answer.code).name) += '"';
+  }
+  body.append(R"(,"retryAfterMs":)");
   body.append(std::to_string(wait < Micros{0} ? -1 : MillisOf(wait)));
-  body += R"(,"degraded":false,"results":[)";
-  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+  body.append(R"(,"degraded":)").append(question.degraded ? "true" : "false");
+  body += R"(,"results":[)";
+  for (std::size_t i = 0; i < question.own_limits(); ++i) {
     if (i > 0) body += ',';
     body += call.labels[i];
     AppendDescriptor(question, i, now, body);
@@ -140,11 +151,19 @@ void AnswerDescriptors(HttpCall& call, std::string& out) {
 
 void AnswerGrant(HttpCall& call, std::string& out) {
   if (!WasDone(call, out)) return;
+  const Question& question = call.part(0).question;
+  if (question.uses().empty()) {
+    const NothingGranted nothing = WhyNothingGranted(question);
+    const ProblemCode code =
+        nothing.met_limits ? ProblemCode::kNotSupported : ProblemCode::kNoLimit;
+    HttpResponse refusal(out, KindOf(code).status, call.loop.host().http_date(), call.asked);
+    return FinishWithProblem({.code = code, .detail = nothing.why}, refusal);
+  }
   HttpResponse response(out, 200, call.loop.host().http_date(), call.asked);
   JsonWriter json(response.BeginBody("application/json"));
   json.BeginObject();
   json.Key("granted").Int(call.amount);
-  json.Key("limits").Uint(call.part(0).question.uses().size());
+  json.Key("limits").Uint(question.uses().size());
   json.EndObject();
   response.EndBody();
 }

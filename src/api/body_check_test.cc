@@ -76,13 +76,14 @@ TEST_F(BodyCheckTest, DescriptorsPassTogetherOrNotAtAll) {
   };
   const Heard first = CheckBody(body(90));
   EXPECT_EQ(first.status, 200);
-  EXPECT_THAT(first.body,
-              StartsWith(R"({"allowed":true,"message":"Request allowed","retryAfterMs":0,)"
-                         R"("degraded":false,"results":[{"key":"api-key-123",)"
-                         R"("value":"model-gpt4","type":"requests","limit":2,"allowed":true,)"
-                         R"("current":1,"remaining":1,"resetAt":1900000060,"error":null},)"
-                         R"({"key":"api-key-123","value":"model-gpt4","type":"tokens",)"
-                         R"("limit":100,"allowed":true,"current":90,"remaining":10,)"));
+  EXPECT_THAT(
+      first.body,
+      StartsWith(R"({"allowed":true,"message":"Request allowed","retryAfterMs":0,)"
+                 R"("degraded":false,"results":[{"key":"api-key-123",)"
+                 R"("value":"model-gpt4","type":"requests","limit":2,"allowed":true,)"
+                 R"("current":1,"remaining":1,"resetAt":1900000060,"error":null,"message":null},)"
+                 R"({"key":"api-key-123","value":"model-gpt4","type":"tokens",)"
+                 R"("limit":100,"allowed":true,"current":90,"remaining":10,)"));
   const Heard second = CheckBody(body(20));
   EXPECT_EQ(second.status, 429);
   EXPECT_EQ(second.Header("Retry-After"), "60");
@@ -94,6 +95,35 @@ TEST_F(BodyCheckTest, DescriptorsPassTogetherOrNotAtAll) {
   EXPECT_EQ(third.Header("Retry-After"), "");
   EXPECT_THAT(third.body, HasSubstr("COST_EXCEEDS_LIMIT"));
   EXPECT_EQ(CheckBody(body(10)).status, 200) << "denials took nothing";
+}
+
+TEST_F(BodyCheckTest, ADescriptorWhoseCostNeverFitsSaysSo) {
+  const Heard heard = CheckBody(
+      R"({"descriptors":[{"key":"k","limit":5},{"key":"k","type":"tokens","limit":9,"cost":10}]})");
+  EXPECT_EQ(heard.status, 429);
+  EXPECT_THAT(heard.body, StartsWith(R"({"allowed":false,"message":"a cost of 10 never fits into )"
+                                     R"(a limit of 9","code":"COST_EXCEEDS_LIMIT",)"));
+  EXPECT_THAT(heard.body, HasSubstr(R"("error":"COST_EXCEEDS_LIMIT","message":"a cost of 10 )"
+                                    R"(never fits into a limit of 9"})"));
+  EXPECT_THAT(heard.body, HasSubstr(R"("error":null,"message":null})"));
+}
+
+TEST_F(BodyCheckTest, DescriptorsPassWhileLimitsAreSwitchedOff) {
+  const std::string body = R"({"descriptors":[{"key":"k","limit":1}]})";
+  EXPECT_EQ(CheckBody(body).status, 200);
+  const Heard denied = CheckBody(body);
+  EXPECT_EQ(denied.status, 429);
+  EXPECT_EQ(TextOf(denied.body, "code"), "RATE_LIMIT_EXCEEDED");
+  host_.SetEnforcement(limiter::Enforcement::kShadow);
+  const Heard shadow = CheckBody(body);
+  EXPECT_EQ(shadow.status, 200);
+  EXPECT_THAT(shadow.body, HasSubstr("\"error\":\"RATE_LIMIT_EXCEEDED\""))
+      << "judged, all the same";
+  host_.SetEnforcement(limiter::Enforcement::kOff);
+  const Heard off = CheckBody(body);
+  EXPECT_EQ(off.status, 200);
+  EXPECT_EQ(NumberOf(off.body, "remaining"), 1);
+  EXPECT_THAT(off.body, HasSubstr("\"current\":0,"));
 }
 
 TEST_F(BodyCheckTest, ChecksAreIndependentOfEachOther) {
@@ -162,6 +192,7 @@ TEST_F(BodyCheckTest, WrongBodiesAreNamed) {
     EXPECT_EQ(heard.status, 400) << cost;
   }
   ExpectProblem(R"({"key":"k","cost":1.5})", "INVALID_TOKEN_COST", "cost");
+  EXPECT_THAT(CheckBody(R"({"key":"k","cost":"1"})").body, HasSubstr(R"(, found \"1\")"));
   EXPECT_EQ(host_.answers, 0U);
   EXPECT_EQ(CheckBody(R"({"key":"k","cost":2.0})").status, 200);
 }

@@ -37,7 +37,7 @@ void Respond(HttpCall& call, int status, const HttpAnswer& answer, std::string& 
   HttpResponse response(out, status, loop.host().http_date(), call.asked);
   if (answer.is_problem) {
     if (answer.status == 503) response.Add("Retry-After", 1);
-    return FinishWithProblem(ProblemOf(part.question, answer), response);
+    return FinishWithProblem(ProblemOf(part.question, answer, part.cost_name), response);
   }
   const Micros wait = WaitOf(part.question);
   AddRateLimitHeaders(part.question, now, loop.options().header_style,
@@ -66,10 +66,13 @@ std::optional<std::int64_t> ParseCost(std::string_view text) {
   return cost;
 }
 
-Problem BadCost(std::string_view field) {
-  return {.code = ProblemCode::kInvalidTokenCost,
-          .field = std::string(field),
-          .detail = "must be a whole number between 1 and " + std::to_string(kMaxAmount)};
+Problem BadCost(std::string_view field, std::string_view found) {
+  Problem problem{.code = ProblemCode::kInvalidTokenCost,
+                  .field = std::string(field),
+                  .detail = "must be a whole number between 1 and " + std::to_string(kMaxAmount)};
+  constexpr std::size_t kShown = 80;
+  problem.detail.append(", found '").append(found.substr(0, kShown)).append("'");
+  return problem;
 }
 
 std::optional<Algorithm> FindAlgorithm(std::string_view name) {
@@ -112,7 +115,7 @@ void AnswerCheck(HttpCall& call, std::string& out) {
 }
 
 void AnswerLook(HttpCall& call, std::string& out) {
-  const HttpAnswer answer = AnswerTo(call.part(0).question);
+  const HttpAnswer answer = AnswerToLook(call.part(0).question);
   Respond(call, answer.is_problem ? answer.status : 200, answer, out);
 }
 

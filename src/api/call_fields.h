@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxAttributes = 32;
 
 /// A whole number between 1 and what a limit can hold.
 [[nodiscard]] std::optional<std::int64_t> ParseCost(std::string_view text);
-[[nodiscard]] Problem BadCost(std::string_view field);
+[[nodiscard]] Problem BadCost(std::string_view field, std::string_view found);
 
 /// "TOKEN_BUCKET" or "token_bucket"; "SLIDING_WINDOW" is the log, as is "sliding_window_log".
 [[nodiscard]] std::optional<Algorithm> FindAlgorithm(std::string_view name);

@@ -1,6 +1,7 @@
 #include "api/decision_body.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/http_loop.h"
 #include "api/json_text.h"
@@ -46,13 +47,23 @@ void AppendLimit(const Question& question, std::size_t i, JsonText& text) {
   text.Raw(R"(,"shadow":)").Bool(use.mode == Mode::kShadow).Raw("}");
 }
 
+// A rule with `headers: false` is named only where it denies.
+bool Hides(const Question& question, std::size_t i) {
+  const store::Use& use = question.uses()[i];
+  const rules::Rule* const rule = question.met(i).rule;
+  if (rule == nullptr || rule->headers) return false;
+  return use.mode == Mode::kShadow || use.verdict.outcome == Outcome::kAllowed;
+}
+
 void AppendLimits(const Question& question, std::string& out) {
   std::size_t room = 2;
   for (std::size_t i = 0; i < question.uses().size(); ++i) room += RoomFor(question.met(i));
   JsonText text(out, room);
   text.Raw("[");
+  bool is_first = true;
   for (std::size_t i = 0; i < question.uses().size(); ++i) {
-    if (i > 0) text.Raw(",");
+    if (Hides(question, i)) continue;
+    if (!std::exchange(is_first, false)) text.Raw(",");
     AppendLimit(question, i, text);
   }
   text.Raw("]");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ enum class Protocol : std::uint8_t { kHttp, kResp };
 struct Peer {
   std::string address;    ///< As text, without a port; empty for Unix sockets.
   bool is_local = false;  ///< Loopback or a Unix socket: may do what needs a token, if none is set.
+  std::uint16_t port = 0;
 };
 
 /// One part of the server's health.
@@ -60,9 +62,12 @@ class Host {
   // ---- The server about itself.
 
   [[nodiscard]] virtual std::string_view version() const = 0;
+  /// How long a client may ask nothing; 0: for ever.
+  [[nodiscard]] virtual Micros idle_timeout() const = 0;
   [[nodiscard]] virtual Health CheckHealth() = 0;
-  /// Appends the page of metrics, in Prometheus' text format.
-  virtual void AppendMetrics(std::string& out) = 0;
+  /// Makes the page of metrics, in Prometheus' text format, where nobody waits for it, and runs
+  /// `done` with it in a later turn of this loop; never, if the server ends before.
+  virtual void MakeMetrics(std::function<void(std::string page)> done) = 0;
   [[nodiscard]] virtual rules::LiveRules& rules() = 0;
   /// Reads the rule file again, at once.
   virtual rules::LoadReport ReloadRules() = 0;

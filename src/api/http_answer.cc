@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/refusal_text.h"
 #include "base/wide_math.h"
+#include "rules/refused_cost.h"
 
 namespace sluice::api {
 namespace {
@@ -28,13 +30,22 @@ HttpAnswer Denied(const Question& question) {
 HttpAnswer Degraded(const Question& question) {
   const ProblemCode code = ProblemCodeOf(question.error);
   if (question.uses().empty()) return {503, code, true, {}};
-  const rules::Rule* const rule = question.met(question.headline.index).rule;
-  if (rule == nullptr) return {503, code, true, {}};
+  const std::size_t index = question.headline.index;
+  const rules::Rule* const rule = question.met(index).rule;
+  const bool enforced = question.uses()[index].mode != Mode::kShadow;
+  if (rule == nullptr && enforced) return {503, code, true, {}};
   if (question.allowed) return {200, {}, false, "Request allowed"};
   if (rule->on_store_failure == rules::OnStoreFailure::kClosed) {
     return {503, code, false, kBackendError};
   }
   return Denied(question);
+}
+
+// Whether an attribute of the call said what it costs.
+bool IsByAttribute(const Question& question, std::size_t use) {
+  const rules::NamedLimit* const limit = question.met(use).limit;
+  return limit != nullptr && !limit->cost.constant && !limit->cost.attribute.empty() &&
+         question.Has(limit->cost.attribute);
 }
 
 }  // namespace
@@ -62,27 +73,30 @@ HttpAnswer AnswerTo(const Question& question) {
   return {200, {}, false, "Request allowed"};
 }
 
-Problem ProblemOf(const Question& question, const HttpAnswer& answer) {
-  Problem problem{.code = answer.code};
-  if (answer.code == ProblemCode::kInvalidTokenCost) {
-    const rules::CostRefusal* const refusal = question.match().refusal();
-    if (refusal != nullptr && refusal->rule != nullptr) {
-      problem.field = refusal->attribute.empty() ? "cost" : std::string(refusal->attribute);
-      problem.detail = "rule " + refusal->rule->id + " does not accept this cost";
-    }
-  } else if (answer.code == ProblemCode::kCostExceedsLimit && !question.uses().empty()) {
-    const store::Use& use = question.uses()[question.headline.index];
-    problem.detail = "a cost of " + std::to_string(use.cost) + " never fits into a limit of " +
-                     std::to_string(use.limit->cap());
-    problem.field = "cost";
+HttpAnswer AnswerToLook(const Question& question) {
+  HttpAnswer answer = AnswerTo(question);
+  if (answer.code == ProblemCode::kCostExceedsLimit && answer.is_problem) {
+    answer.is_problem = false;
+    answer.message = KindOf(answer.code).meaning;
   }
-  return problem;
+  return answer;
 }
 
-const store::Use* SpokenOf(const Question& question) {
-  if (question.uses().empty()) return nullptr;
-  const store::Use& use = question.uses()[question.headline.index];
-  return use.mode == Mode::kShadow ? nullptr : &use;
+Problem ProblemOf(const Question& question, const HttpAnswer& answer, std::string_view cost_name) {
+  Problem problem{.code = answer.code};
+  if (answer.code == ProblemCode::kInvalidTokenCost) {
+    const rules::CostRefusal* const refusal = question.refusal();
+    if (refusal != nullptr && refusal->rule != nullptr) {
+      problem.field = refusal->attribute.empty() ? cost_name : refusal->attribute;
+      problem.detail = rules::Describe(*refusal);
+    }
+  } else if (answer.code == ProblemCode::kCostExceedsLimit && !question.uses().empty()) {
+    const std::size_t index = question.headline.index;
+    problem.detail = NeverFits(question, index);
+    problem.field = IsByAttribute(question, index) ? question.met(index).limit->cost.attribute
+                                                   : std::string(cost_name);
+  }
+  return problem;
 }
 
 std::int64_t SecondsOf(Micros wait) { return CeilDiv(wait.count(), 1'000'000); }

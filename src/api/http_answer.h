@@ -8,6 +8,7 @@
 #include <sluice/time.h>
 
 #include "api/problem.h"
+#include "limiter/headline.h"
 #include "limiter/question.h"
 
 namespace sluice::api {
@@ -25,14 +26,15 @@ struct HttpAnswer {
 
 [[nodiscard]] HttpAnswer AnswerTo(const limiter::Question& question);
 
-/// The problem of a question whose answer is one.
-[[nodiscard]] Problem ProblemOf(const limiter::Question& question, const HttpAnswer& answer);
+/// The same for one that only looks: it is never at fault for asking about a cost that never fits.
+[[nodiscard]] HttpAnswer AnswerToLook(const limiter::Question& question);
 
-/// The use that callers are told of, or null if there is none: the call met no limit, or only such
-/// that are in shadow.
-[[nodiscard]] const store::Use* SpokenOf(const limiter::Question& question);
+/// The problem of a question whose answer is one. `cost_name` is what the client calls the cost.
+[[nodiscard]] Problem ProblemOf(const limiter::Question& question, const HttpAnswer& answer,
+                                std::string_view cost_name = "cost");
 
-/// What is known of that use. Of a store that failed, nothing but the limit is.
+/// What is known of the use that the answer is about. Of a store that failed, nothing but the limit
+/// is.
 [[nodiscard]] inline bool IsKnown(const limiter::Question& question) {
   return !question.degraded || question.headline.headline.limit != 0;
 }

@@ -12,6 +12,7 @@ void HttpCall::Clear() {
     Part& part = *parts_[i];
     part.question.Clear();
     part.key.clear();
+    part.cost_name = "cost";
     part.gives_receipt = false;
     part.measured.reset();
     part.text.clear();
@@ -23,6 +24,7 @@ void HttpCall::Clear() {
   amount = 0;
   labels.clear();
   is_long = false;
+  awaits_metrics = false;
   session = nullptr;
   place = nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/limit.h>
@@ -27,7 +28,8 @@ struct HttpCall {
 
     HttpCall& call;
     limiter::Question question;
-    std::string key;  ///< As the answer repeats it.
+    std::string key;                      ///< As the answer repeats it.
+    std::string_view cost_name = "cost";  ///< What the client calls it; of static storage.
     bool gives_receipt = false;
     /// Own limits whose real cost is known only later: those that a settlement is about.
     std::bitset<kMaxLimitsPerCall> measured;
@@ -61,6 +63,8 @@ struct HttpCall {
   std::int64_t amount = 0;          ///< Settlements, grants: how much.
   std::vector<std::string> labels;  ///< Descriptors: how the answer of each begins.
   bool is_long = false;
+  bool awaits_metrics = false;  ///< No question, but a page that takes its time.
+  std::string metrics;
 
   // ---- Of the session.
   HttpSession* session = nullptr;  ///< Null: it is gone, and nobody waits for the answer.

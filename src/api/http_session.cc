@@ -143,12 +143,11 @@ void HttpSession::Run(const HttpRequest& request, const HttpAsked& asked) {
     return FinishWithProblem({.code = ProblemCode::kMethodNotAllowed}, response);
   }
   if (route->for_administrators && !MayAdminister(request)) {
-    if (!loop_.host().has_admin_token()) {
-      return exchange.Refuse({.code = ProblemCode::kForbidden});
-    }
+    const Problem problem = WhyNotAdministrator(request);
+    if (problem.code == ProblemCode::kForbidden) return exchange.Refuse(problem);
     HttpResponse response = exchange.Respond(401);
     response.Add("WWW-Authenticate", "Bearer realm=\"sluice\"");
-    return FinishWithProblem({.code = ProblemCode::kUnauthorized}, response);
+    return FinishWithProblem(problem, response);
   }
   route->run(exchange);
   if (exchange.call != nullptr) Ask(std::move(exchange.call));
@@ -162,7 +161,25 @@ bool HttpSession::MayAdminister(const HttpRequest& request) const {
   return api::MayAdminister(host, peer_, !token.empty() && host.IsAdminToken(token));
 }
 
+Problem HttpSession::WhyNotAdministrator(const HttpRequest& request) const {
+  if (loop_.host().has_admin_token()) {
+    const bool shows_one = !BearerToken(request.Get(HttpName::kAuthorization)).empty();
+    return {.code = ProblemCode::kUnauthorized,
+            .detail = shows_one ? "the token that was shown is not the admin token"
+                                : "this needs the admin token, and none was shown: send "
+                                  "Authorization: Bearer <token>"};
+  }
+  if (!peer_.is_local || request.Find(HttpName::kOrigin) == nullptr) {
+    return {.code = ProblemCode::kForbidden};
+  }
+  return {.code = ProblemCode::kForbidden,
+          .detail =
+              "a request with an Origin comes from a page in a browser: without an admin "
+              "token such are refused"};
+}
+
 void HttpSession::Ask(std::unique_ptr<HttpCall> call) {
+  if (call->awaits_metrics) return AwaitMetrics(std::move(call));
   Host& host = loop_.host();
   call->unanswered = call->size();
   for (std::size_t i = 0; i < call->size(); ++i) {
@@ -178,10 +195,28 @@ void HttpSession::Ask(std::unique_ptr<HttpCall> call) {
     call->answer(*call, replies_.Now());
     return loop_.GiveBack(std::move(call));
   }
-  call->session = this;
-  call->place = &replies_.Later();
-  call->index = waiting_.size();
-  waiting_.push_back(call.release());  // The store has it now; AnsweredLater owns it again.
+  Park(*call.release());  // The store has it now; AnsweredLater owns it again.
+}
+
+void HttpSession::AwaitMetrics(std::unique_ptr<HttpCall> call) {
+  Park(*call);
+  // Shared, since a std::function can be copied. Dropped with it, if the server ends before.
+  const std::shared_ptr<HttpCall> asked(std::move(call));
+  loop_.host().MakeMetrics([asked](std::string page) {
+    HttpSession* const session = asked->session;
+    if (session == nullptr) return;
+    asked->metrics = std::move(page);
+    session->Settle(*asked);
+    session->GoOn();
+  });
+}
+
+// Keeps the place of an answer that comes later.
+void HttpSession::Park(HttpCall& call) {
+  call.session = this;
+  call.place = &replies_.Later();
+  call.index = waiting_.size();
+  waiting_.push_back(&call);
   pending_ = waiting_.size();
 }
 

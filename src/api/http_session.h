@@ -46,10 +46,13 @@ class HttpSession final : public Session {
   void Run(const wire::HttpRequest& request, const wire::HttpAsked& asked);
   void Ask(std::unique_ptr<HttpCall> call);
   static void AnsweredLater(limiter::Question& question, void* context);
+  void AwaitMetrics(std::unique_ptr<HttpCall> call);
+  void Park(HttpCall& call);
   void Settle(HttpCall& call);
   void GoOn();
   void Refuse(const Problem& problem, const wire::HttpAsked& asked);
   [[nodiscard]] bool MayAdminister(const wire::HttpRequest& request) const;
+  [[nodiscard]] Problem WhyNotAdministrator(const wire::HttpRequest& request) const;
 
   HttpLoop& loop_;
   SessionHost& carrier_;

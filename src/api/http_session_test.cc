@@ -234,5 +234,26 @@ TEST_F(HttpSessionTest, AServerThatEndsAnswersWhatHasBegun) {
   EXPECT_THAT(Taken(), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(HttpSessionTest, MetricsAreAwaitedInTheirPlace) {
+  Start();
+  session_->Receive(
+      "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\nGET /livez HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(Taken(), "") << "answers come in the order of the requests";
+  EXPECT_EQ(session_->pending(), 1U);
+  host_.FinishMetrics();
+  EXPECT_EQ(session_->pending(), 0U);
+  const std::string both = Taken();
+  EXPECT_LT(both.find("rate_limiter_active_keys 7\n"), both.find("ok\n"));
+  EXPECT_EQ(carrier_.told, 1U);
+}
+
+TEST_F(HttpSessionTest, MetricsMayComeWhenNobodyWaitsAnyMore) {
+  Start();
+  session_->Receive("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
+  session_.reset();
+  host_.FinishMetrics();
+  EXPECT_EQ(carrier_.told, 0U);
+}
+
 }  // namespace
 }  // namespace sluice::api

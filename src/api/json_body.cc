@@ -25,6 +25,14 @@ std::optional<std::int64_t> WholeOf(const element& value) {
   return static_cast<std::int64_t>(number);
 }
 
+// As much of a value as a problem repeats.
+std::string Shown(const element& value) {
+  constexpr std::size_t kMost = 80;
+  std::string text = simdjson::minify(value);
+  if (text.size() > kMost) text.resize(kMost);
+  return text;
+}
+
 }  // namespace
 
 std::string JsonFields::PathOf(std::string_view name) const {
@@ -98,7 +106,8 @@ std::optional<std::int64_t> JsonFields::Whole(std::string_view name, std::int64_
   const std::optional<std::int64_t> whole = WholeOf(*value);
   if (whole && *whole >= least && *whole <= most) return whole;
   Fail(code, name,
-       "must be a whole number between " + std::to_string(least) + " and " + std::to_string(most));
+       "must be a whole number between " + std::to_string(least) + " and " + std::to_string(most) +
+           ", found " + Shown(*value));
   return std::nullopt;
 }
 

@@ -34,6 +34,13 @@ std::string DateOf(WallTime time) {
   return text;
 }
 
+// "1 request", "2 requests": what is counted is named in the plural.
+std::string Counted(std::int64_t number, std::string_view what) {
+  const bool has_plural_s = what.size() > 1 && what.ends_with('s') && !what.ends_with("ss");
+  if (number == 1 && has_plural_s) what.remove_suffix(1);
+  return std::to_string(number).append(" ").append(what);
+}
+
 std::string MessageOf(const Question& question, const HttpAnswer& answer) {
   if (answer.code != ProblemCode::kRateLimitExceeded || SpokenOf(question) == nullptr) {
     return std::string(answer.message);
@@ -41,9 +48,9 @@ std::string MessageOf(const Question& question, const HttpAnswer& answer) {
   const Verdict& verdict = question.headline.headline;
   const rules::NamedLimit* const limit = question.met(question.headline.index).limit;
   const Micros window = WindowOf(question, question.headline.index);
-  std::string message = "Rate limit of " + std::to_string(verdict.limit) + " " +
-                        (limit == nullptr ? "requests" : limit->type);
-  if (window > Micros{0}) message += " per " + std::to_string(SecondsOf(window)) + " seconds";
+  std::string message =
+      "Rate limit of " + Counted(verdict.limit, limit == nullptr ? "requests" : limit->type);
+  if (window > Micros{0}) message += " per " + Counted(SecondsOf(window), "seconds");
   return message + " exceeded";
 }
 

@@ -36,6 +36,7 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kNotFound, "NOT_FOUND", 404, "there is nothing at this path"},
     {kSlotNotHeld, "SLOT_NOT_HELD", 404, "the slot was released, or has expired"},
     {kVersionNotFound, "VERSION_NOT_FOUND", 404, "that version of the rules is not kept"},
+    {kNoLimit, "NO_LIMIT", 404, "no limit is met"},
     {kMethodNotAllowed, "METHOD_NOT_ALLOWED", 405, "the path has no such method; see Allow"},
     {kBodyTooLarge, "BODY_TOO_LARGE", 413, "the body is too large"},
     {kUriTooLong, "URI_TOO_LONG", 414, "the request line is too long"},

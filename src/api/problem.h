@@ -40,6 +40,7 @@ enum class ProblemCode : std::uint8_t {
   kNotFound,
   kSlotNotHeld,
   kVersionNotFound,
+  kNoLimit,
   kMethodNotAllowed,
   kBodyTooLarge,
   kUriTooLong,

@@ -1,4 +1,5 @@
 #include <array>
+#include <chrono>
 #include <optional>
 
 #include "api/call_fields.h"
@@ -132,10 +133,11 @@ bool AskByQuery(HttpExchange& exchange, Operation operation, HttpCall::Part& par
   if (parameters.cost) {
     const auto cost = ParseCost(*parameters.cost);
     if (!cost) {
-      problem = BadCost(parameters.cost_name);
+      problem = BadCost(parameters.cost_name, *parameters.cost);
       return false;
     }
     question.cost = *cost;
+    if (parameters.cost_name == "permits") part.cost_name = "permits";
   }
   part.gives_receipt = parameters.receipt == "true";
   if (parameters.key) part.key = *parameters.key;
@@ -153,6 +155,19 @@ void Ask(HttpExchange& exchange, Operation operation, void (*answer)(HttpCall&, 
 void AnswerReset(HttpCall& call, std::string& out) {
   if (!WasDone(call, out)) return;
   wire::HttpResponse(out, 204, call.loop.host().http_date(), call.asked).Finish();
+}
+
+void AppendInspection(const store::Inspection& inspection, JsonWriter& json) {
+  json.Key("live").Bool(inspection.live);
+  json.Key("level").Int(inspection.level);
+  json.Key("grant").Int(inspection.grant);
+  json.Key("touchedAtMs");
+  if (inspection.touched == WallTime{}) {
+    json.Null();
+  } else {
+    json.Int(std::chrono::floor<std::chrono::milliseconds>(inspection.touched.time_since_epoch())
+                 .count());
+  }
 }
 
 void AnswerInspect(HttpCall& call, std::string& out) {
@@ -175,6 +190,7 @@ void AnswerInspect(HttpCall& call, std::string& out) {
     json.Key("remaining").Int(use.verdict.remaining);
     json.Key("resetAfterMs").Int(MillisOf(use.verdict.reset_after));
     json.Key("shadow").Bool(use.mode == Mode::kShadow);
+    AppendInspection(question.inspection(i), json);
     json.EndObject();
   }
   json.EndArray().EndObject();

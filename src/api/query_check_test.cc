@@ -10,6 +10,8 @@ namespace sluice::api {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::Heard;
 using testing::NumberOf;
@@ -124,7 +126,9 @@ TEST_F(QueryCheckTest, WrongCostsAreRefusedAndTakeNothing) {
   }
   ExpectProblem(Check("key=a&cost=0"), 400, "INVALID_TOKEN_COST", "cost");
   ExpectProblem(Check("key=a&algorithm=TOKEN_BUCKET&permits=101"), 400, "COST_EXCEEDS_LIMIT",
-                "cost");
+                "permits");
+  ExpectProblem(Check("key=a&algorithm=TOKEN_BUCKET&cost=101"), 400, "COST_EXCEEDS_LIMIT", "cost");
+  EXPECT_THAT(TextOf(Check("key=a&permits=1.5").body, "detail"), EndsWith(", found '1.5'"));
   EXPECT_EQ(NumberOf(Check("key=a&algorithm=TOKEN_BUCKET").body, "remaining"), 99);
 }
 
@@ -141,7 +145,31 @@ TEST_F(QueryCheckTest, WrongParametersAreNamed) {
 
 TEST_F(QueryCheckTest, ACostThatARuleForbidsIsNamed) {
   Load("rules: [{ id: api, limit: 10/h, max_cost: 5 }]");
-  ExpectProblem(Check("key=a&permits=6"), 400, "INVALID_TOKEN_COST", "cost");
+  const Heard heard = Check("key=a&permits=6");
+  ExpectProblem(heard, 400, "INVALID_TOKEN_COST", "permits");
+  EXPECT_EQ(TextOf(heard.body, "detail"), "rule api: the cost of 6 is more than max_cost 5");
+}
+
+TEST_F(QueryCheckTest, AnAttributeThatIsNoCostIsNamedWithWhatItWas) {
+  Load("rules: [{ id: llm, type: tokens, limit: 10/h }]");
+  const Heard heard = Check("key=a&tokens=many");
+  ExpectProblem(heard, 400, "INVALID_TOKEN_COST", "tokens");
+  EXPECT_EQ(TextOf(heard.body, "detail"),
+            "rule llm: tokens 'many' is no whole number of at least 1");
+  ExpectProblem(Check("key=a&tokens=11"), 400, "COST_EXCEEDS_LIMIT", "tokens");
+}
+
+TEST_F(QueryCheckTest, ALookAtACostThatNeverFitsIsAnsweredAsALook) {
+  Load(testing::kThreeAMinute);
+  const Heard heard = Get("/api/v1/rate-limit/remaining?key=a&permits=4");
+  EXPECT_EQ(heard.status, 200);
+  EXPECT_EQ(heard.Header("Content-Type"), "application/json");
+  EXPECT_THAT(heard.body, StartsWith(R"({"allowed":false,)"));
+  EXPECT_EQ(TextOf(heard.body, "code"), "COST_EXCEEDS_LIMIT");
+  EXPECT_EQ(NumberOf(heard.body, "remaining"), 3);
+  EXPECT_EQ(NumberOf(heard.body, "retryAfterMs"), -1);
+  EXPECT_EQ(heard.Header("X-RateLimit-Remaining"), "3");
+  EXPECT_EQ(heard.Header("Retry-After"), "");
 }
 
 TEST_F(QueryCheckTest, ListsAndCallsThatNoRuleMeets) {
@@ -209,6 +237,34 @@ TEST_F(QueryCheckTest, AnyKeyIsRepeatedAsJson) {
               HasSubstr("\"key\":\"\\\"\\\\ä\xEF\xBF\xBD\""));
 }
 
+TEST_F(QueryCheckTest, OneIsNotCountedInThePlural) {
+  Load("rules: [{ id: ping, type: tokens, algorithm: fixed_window, limit: 1, window: 1 }]");
+  Get("/api/ping");
+  EXPECT_THAT(Get("/api/ping").body, HasSubstr("Rate limit of 1 token per 1 second exceeded"));
+}
+
+TEST_F(QueryCheckTest, LimitsThatRequestsBringAreSwitchedOffAndToShadow) {
+  const std::string query = "key=a&algorithm=TOKEN_BUCKET&permits=100";
+  EXPECT_EQ(Check(query).status, 200);
+  EXPECT_EQ(Check(query).status, 429);
+  host_.SetEnforcement(limiter::Enforcement::kShadow);
+  const Heard shadow = Check(query);
+  EXPECT_EQ(shadow.status, 200);
+  EXPECT_EQ(shadow.Header("X-RateLimit-Limit"), "");
+  EXPECT_THAT(shadow.body, AllOf(HasSubstr(R"("allowed":false)"), HasSubstr(R"("shadow":true)")));
+  host_.SetEnforcement(limiter::Enforcement::kOff);
+  const Heard off = Check(query);
+  EXPECT_EQ(off.status, 200);
+  EXPECT_THAT(off.body, HasSubstr(R"("limits":[])"));
+  host_.SetEnforcement(limiter::Enforcement::kOn);
+  EXPECT_EQ(Check(query).status, 429);
+  store_.failure = ErrorCode::kStoreTimeout;
+  EXPECT_EQ(Check(query).status, 503);
+  host_.SetEnforcement(limiter::Enforcement::kShadow);
+  EXPECT_EQ(Check(query).status, 200) << "a store that fails denies nobody, either";
+  EXPECT_EQ(CheckBody(R"({"descriptors":[{"key":"k","limit":1}]})").status, 200);
+}
+
 TEST_F(QueryCheckTest, PingIsBehindTheLimiter) {
   Load("rules: [{ id: ping, algorithm: fixed_window, limit: 1, window: 60 }]");
   const std::string_view key = "X-API-Key: demo-key\r\n";
@@ -218,7 +274,7 @@ TEST_F(QueryCheckTest, PingIsBehindTheLimiter) {
   const Heard denied = Get("/api/ping", key);
   EXPECT_EQ(denied.status, 429);
   EXPECT_EQ(denied.body,
-            R"({"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 1 requests per 60 )"
+            R"({"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 1 request per 60 )"
             R"(seconds exceeded","details":{"limit":1,"window_seconds":60,)"
             R"("retry_after_seconds":20,"reset_at":"2030-03-17T17:47:00Z"}}})");
   const Heard problem = Get("/api/ping", std::string(key) + "Accept: application/problem+json\r\n");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "api/http_answer.h"
@@ -20,17 +21,20 @@ struct Numbers {
   Micros reset{0};  ///< From now.
 };
 
-Numbers NumbersOf(const Question& question, const store::Use& use, Micros wait) {
-  if (!IsKnown(question)) return {.limit = use.limit->cap(), .remaining = -1, .reset = wait};
-  const Verdict& verdict = question.headline.headline;
+// Of a store that failed, only what the headline says is known, if anything.
+bool IsUseKnown(const Question& question, std::size_t use) {
+  return use == question.headline.index ? IsKnown(question) : !question.degraded;
+}
+
+Numbers NumbersOf(const Question& question, std::size_t use, Micros wait) {
+  if (!IsUseKnown(question, use)) {
+    return {.limit = question.uses()[use].limit->cap(), .remaining = -1, .reset = wait};
+  }
+  const Verdict& verdict =
+      use == question.headline.index ? question.headline.headline : question.uses()[use].verdict;
   return {.limit = verdict.limit,
           .remaining = verdict.remaining,
           .reset = std::max(verdict.reset_after, wait)};
-}
-
-bool MayBeTold(const Question& question, std::size_t use) {
-  const rules::Rule* const rule = question.met(use).rule;
-  return question.uses()[use].mode != Mode::kShadow && (rule == nullptr || rule->headers);
 }
 
 // A string of RFC 9651, which is printable ASCII.
@@ -112,10 +116,11 @@ void AddDraft7(const Question& question, const Numbers& numbers, HttpResponse& r
   response.Add("RateLimit-Policy", PlainPolicies(question));
 }
 
-void AddDraft10(const Question& question, const Numbers& numbers, HttpResponse& response) {
+void AddDraft10(const Question& question, std::size_t use, const Numbers& numbers,
+                HttpResponse& response) {
   response.Add("RateLimit-Policy", NamedPolicies(question));
   std::string limit;
-  AppendPolicyName(question, question.headline.index, limit);
+  AppendPolicyName(question, use, limit);
   limit += ";r=" + std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
            ";t=" + std::to_string(SecondsOf(numbers.reset));
   response.Add("RateLimit", limit);
@@ -125,14 +130,13 @@ void AddDraft10(const Question& question, const Numbers& numbers, HttpResponse& 
 
 void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle style, Micros jitter,
                          HttpResponse& response) {
-  const store::Use* const use = SpokenOf(question);
-  if (use == nullptr) return;
   Micros wait = WaitOf(question);
   if (wait > Micros{0}) wait += jitter;
-  if (style != HeaderStyle::kNone && MayBeTold(question, question.headline.index)) {
+  const std::optional<std::size_t> use = ToldInHeaders(question);
+  if (style != HeaderStyle::kNone && use) {
     const Numbers numbers = NumbersOf(question, *use, std::max(wait, Micros{0}));
     // Of a store that failed, the drafts have no way to tell.
-    if (!IsKnown(question) || style == HeaderStyle::kXRateLimit) {
+    if (!IsUseKnown(question, *use) || style == HeaderStyle::kXRateLimit) {
       AddX(numbers, now, response);
       if (wait > Micros{0}) response.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
     } else if (style == HeaderStyle::kDraft6) {
@@ -140,7 +144,7 @@ void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle sty
     } else if (style == HeaderStyle::kDraft7) {
       AddDraft7(question, numbers, response);
     } else {
-      AddDraft10(question, numbers, response);
+      AddDraft10(question, *use, numbers, response);
     }
     if (question.degraded) {
       response.Add("X-RateLimit-Policy", "degraded");

@@ -88,6 +88,42 @@ TEST_F(RateLimitHeadersTest, RulesInShadowAndThoseThatSaySoAreNotSpokenOf) {
   EXPECT_EQ(Check("key=b").status, 429);
 }
 
+constexpr std::string_view kQuietAndLoud = R"(
+rules:
+  - { id: quiet, headers: false, algorithm: fixed_window, limit: 2, window: 60 }
+  - { id: loud, algorithm: fixed_window, limit: 10, window: 60 }
+)";
+
+TEST_F(RateLimitHeadersTest, ARuleThatIsNotSpokenOfDoesNotSilenceTheOthers) {
+  Load(kQuietAndLoud);
+  const Heard heard = Check("key=a");
+  EXPECT_EQ(heard.Header("X-RateLimit-Limit"), "10");
+  EXPECT_EQ(heard.Header("X-RateLimit-Remaining"), "9");
+  EXPECT_EQ(NumberOf(heard.body, "limit"), 10);
+  EXPECT_THAT(heard.body, Not(HasSubstr("quiet")));
+}
+
+TEST_F(RateLimitHeadersTest, ARuleThatIsNotSpokenOfIsNamedInTheBodyIfItDenies) {
+  options_.header_style = HeaderStyle::kDraft10;
+  Load(kQuietAndLoud);
+  for (int i = 0; i < 2; ++i) Check("key=a");
+  const Heard denied = Check("key=a");
+  EXPECT_EQ(denied.status, 429);
+  EXPECT_EQ(testing::TextOf(denied.body, "rule"), "quiet");
+  EXPECT_EQ(denied.Header("RateLimit"), "\"loud:requests\";r=8;t=20");
+  EXPECT_EQ(denied.Header("RateLimit-Policy"), "\"loud:requests\";q=10;w=60");
+  EXPECT_EQ(denied.Header("Retry-After"), "20");
+}
+
+TEST_F(RateLimitHeadersTest, WhereTheStoreFailsTheOthersAreSpokenOf) {
+  Load(kQuietAndLoud);
+  store_.failure = ErrorCode::kStoreTimeout;
+  const Heard heard = Check("key=a");
+  EXPECT_EQ(heard.Header("X-RateLimit-Limit"), "10");
+  EXPECT_EQ(heard.Header("X-RateLimit-Remaining"), "-1");
+  EXPECT_EQ(heard.Header("X-RateLimit-Degraded"), "true");
+}
+
 TEST_F(RateLimitHeadersTest, JitterOnlyEverAdds) {
   options_.retry_after_jitter_percent = 50;
   Load("rules: [{ id: api, algorithm: fixed_window, limit: 1, window: 3600 }]");

@@ -55,6 +55,11 @@ void AppendUnknownSubcommand(std::string_view command, std::string_view subcomma
   resp::AppendError(out, message);
 }
 
+void AppendHelp(std::initializer_list<std::string_view> lines, std::string& out) {
+  resp::AppendArrayHeader(out, lines.size());
+  for (const std::string_view line : lines) resp::AppendSimpleString(out, line);
+}
+
 std::string_view Quotable(std::string_view text) {
   constexpr std::size_t kMost = 128;
   return text.substr(0, kMost);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ void AppendWrongArity(std::string_view name, std::string_view usage, std::string
 /// "ERR unknown subcommand 'x'. Try CLIENT HELP." The command in capitals.
 void AppendUnknownSubcommand(std::string_view command, std::string_view subcommand,
                              std::string& out);
+
+/// What a command's HELP answers: a line each.
+void AppendHelp(std::initializer_list<std::string_view> lines, std::string& out);
 
 /// As much of a client's text as an error reply quotes.
 [[nodiscard]] std::string_view Quotable(std::string_view text);

@@ -35,7 +35,7 @@ class RespCommandsTest : public ::testing::Test {
   testing::FakeHost host_{store_};
   testing::FakeCarrier carrier_;
   RespLoop loop_{host_};
-  RespSession local_{loop_, carrier_, {.address = "127.0.0.1", .is_local = true}};
+  RespSession local_{loop_, carrier_, {.address = "127.0.0.1", .is_local = true, .port = 40001}};
   RespSession remote_{loop_, carrier_, {.address = "192.0.2.1", .is_local = false}};
 };
 
@@ -126,9 +126,10 @@ TEST_F(RespCommandsTest, ClientsTellAndAskAboutThemselves) {
   EXPECT_EQ(Send("CLIENT SETINFO LIB-NAME redis-py"), "+OK\r\n");
   EXPECT_EQ(Send("CLIENT SETINFO lib-ver 5.0"), "+OK\r\n");
   EXPECT_EQ(Send("CLIENT SETINFO color red"), "-ERR Unrecognized option 'color'\r\n");
-  EXPECT_THAT(Send("CLIENT INFO"), AllOf(HasSubstr("addr=127.0.0.1 "), HasSubstr("name=worker-1 "),
-                                         HasSubstr("lib-name=redis-py "), HasSubstr("lib-ver=5.0 "),
-                                         HasSubstr("resp=2\n")));
+  EXPECT_THAT(
+      Send("CLIENT INFO"),
+      AllOf(HasSubstr("addr=127.0.0.1:40001 "), HasSubstr("name=worker-1 "),
+            HasSubstr("lib-name=redis-py "), HasSubstr("lib-ver=5.0 "), HasSubstr("resp=2\n")));
   EXPECT_NE(Send("CLIENT ID"), SendFromAfar("CLIENT ID"));
   EXPECT_THAT(SendFromAfar("CLIENT LIST"), Not(HasSubstr("worker-1")))
       << "nobody is told of others";
@@ -136,6 +137,12 @@ TEST_F(RespCommandsTest, ClientsTellAndAskAboutThemselves) {
   EXPECT_EQ(Send("CLIENT NO-TOUCH off"), "+OK\r\n");
   EXPECT_EQ(Send("CLIENT REPLY ON"), "+OK\r\n");
   EXPECT_EQ(Send("CLIENT KILL x"), "-ERR unknown subcommand 'KILL'. Try CLIENT HELP.\r\n");
+}
+
+TEST_F(RespCommandsTest, TheHelpThatErrorsPointToIsThere) {
+  EXPECT_THAT(Send("CLIENT HELP"), AllOf(StartsWith("*"), HasSubstr("+SETNAME <name>\r\n")));
+  EXPECT_THAT(Send("CONFIG help"), AllOf(StartsWith("*5\r\n"), HasSubstr("+GET <pattern>")));
+  EXPECT_THAT(Send("COMMAND HELP"), AllOf(StartsWith("*"), HasSubstr("+DOCS [<name> ...]\r\n")));
 }
 
 TEST_F(RespCommandsTest, CommandTellsWhatThereIs) {
@@ -156,6 +163,7 @@ TEST_F(RespCommandsTest, ConfigGetSaysWhatClientsAskFor) {
   EXPECT_EQ(Send("CONFIG GET save"), "*2\r\n$4\r\nsave\r\n$0\r\n\r\n");
   EXPECT_EQ(Send("CONFIG GET append* nope"), "*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n");
   EXPECT_EQ(Send("CONFIG GET nope"), "*0\r\n");
+  EXPECT_EQ(Send("CONFIG GET timeout"), "*2\r\n$7\r\ntimeout\r\n$3\r\n300\r\n");
   EXPECT_EQ(Send("CONFIG GET"), "-ERR wrong number of arguments for 'config|get' command\r\n");
   EXPECT_THAT(Send("CONFIG SET save x"), StartsWith("-ERR unknown subcommand 'SET'"));
 }
@@ -222,6 +230,20 @@ TEST_F(RespCommandsTest, ShadowLimitsAreNotToldOf) {
             "*8\r\n:1\r\n:-1\r\n:-1\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n");
 }
 
+TEST_F(RespCommandsTest, ARuleThatHidesIsNamedOnlyWhereItDenies) {
+  Load("rules: [{ id: quiet, headers: false, limit: 1/h }, { id: loud, limit: 5/h }]");
+  EXPECT_THAT(Send("SLUICE.CHECK api_key bob"), HasSubstr("$4\r\nloud\r\n"));
+  EXPECT_THAT(Send("SLUICE.CHECK api_key bob"), HasSubstr("$5\r\nquiet\r\n"));
+}
+
+TEST_F(RespCommandsTest, AGrantThatNoLimitTakesIsAnError) {
+  Load("rules: [{ id: slots, match: { api_key: alice }, algorithm: concurrency, limit: 3 }]");
+  EXPECT_THAT(Send("SLUICE.GRANT api_key alice AMOUNT 5"),
+              StartsWith("-ERR rule slots limits concurrency"));
+  EXPECT_EQ(Send("SLUICE.GRANT api_key bob AMOUNT 5"),
+            "-ERR no limit is met: nothing was granted\r\n");
+}
+
 TEST_F(RespCommandsTest, DegradedDecisionsSaySo) {
   Load("rules:\n  - { id: api, limit: 3/h }\n");
   store_.failure = ErrorCode::kStoreUnavailable;
@@ -241,8 +263,10 @@ TEST_F(RespCommandsTest, WrongQuestionsAreRefusedAndTakeNothing) {
   EXPECT_EQ(Send("SLUICE.CHECK api_key alice COST x"),
             "-ERR cost must be an integer between 0 and 9007199254740992, found 'x'\r\n");
   EXPECT_THAT(Send("SLUICE.CHECK api_key alice COST -1"), StartsWith("-ERR cost must be"));
-  EXPECT_THAT(Send("SLUICE.CHECK api_key alice COST 6"), StartsWith("-ERR invalid_cost: "));
-  EXPECT_EQ(Send("SLUICE.GRANT api_key alice x 1"), "-ERR amount n must come last\r\n");
+  EXPECT_EQ(Send("SLUICE.CHECK api_key alice COST 6"),
+            "-ERR invalid_cost: rule api: the cost of 6 is more than max_cost 5\r\n");
+  EXPECT_THAT(Send("SLUICE.GRANT api_key alice x 1"), StartsWith("-ERR AMOUNT n is missing"));
+  EXPECT_THAT(Send("SLUICE.GRANT api_key alice"), HasSubstr(" AMOUNT n"));
   EXPECT_THAT(Send("SLUICE.GRANT api_key alice AMOUNT 0"), StartsWith("-ERR amount must be"));
   EXPECT_EQ(store_.asked(), 0U);
 }

@@ -84,9 +84,16 @@ bool ReadHello(RespArguments arguments, HelloOptions& options, std::string& out)
   return true;
 }
 
+std::string AddressOf(const Peer& peer) {
+  if (peer.address.empty()) return "unix";
+  const bool is_ipv6 = peer.address.find(':') != std::string::npos;
+  const std::string host = is_ipv6 ? "[" + peer.address + "]" : peer.address;
+  return host + ":" + std::to_string(peer.port);
+}
+
 std::string DescribeClient(const RespClient& client) {
   std::string line = "id=" + std::to_string(client.id);
-  line.append(" addr=").append(client.peer.address.empty() ? "unix" : client.peer.address);
+  line.append(" addr=").append(AddressOf(client.peer));
   line.append(" name=").append(client.name).append(" db=0");
   line.append(" user=").append(client.showed_token ? "admin" : "default");
   line.append(" lib-name=").append(client.library);
@@ -193,6 +200,31 @@ void ClientCommand(RespClient& client, RespArguments arguments, std::string& out
     void (*run)(RespClient& client, RespArguments arguments, std::string& out);
   };
   static constexpr Subcommand kSubcommands[] = {
+      {"help", 2,
+       [](RespClient& /*it*/, RespArguments /*words*/, std::string& reply) {
+         AppendHelp({"CLIENT <subcommand> [<arg> ...]. Subcommands are:",
+                     "GETNAME",
+                     "    The name of this connection.",
+                     "ID",
+                     "    Its number.",
+                     "INFO",
+                     "    What is known of it.",
+                     "LIST",
+                     "    The same: nobody is told of others.",
+                     "NO-EVICT (ON|OFF)",
+                     "    Taken, and without meaning here.",
+                     "NO-TOUCH (ON|OFF)",
+                     "    Taken, and without meaning here.",
+                     "REPLY ON",
+                     "    Every command is answered.",
+                     "SETINFO (LIB-NAME|LIB-VER) <text>",
+                     "    Which library the client uses.",
+                     "SETNAME <name>",
+                     "    Names this connection.",
+                     "HELP",
+                     "    This."},
+                    reply);
+       }},
       {"setname", 3,
        [](RespClient& it, RespArguments words, std::string& reply) {
          if (SetName(it, words[2], reply)) AppendSimpleString(reply, "OK");

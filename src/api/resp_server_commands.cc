@@ -20,14 +20,15 @@ using resp::AppendSimpleString;
 constexpr std::string_view kRedisVersion = "7.0.0";
 
 // What clients and redis-benchmark ask for, as a Redis would say it that keeps nothing on disk.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kParameters = {{
-    {"appendonly", "no"},
-    {"databases", "1"},
-    {"maxmemory", "0"},
-    {"maxmemory-policy", "noeviction"},
-    {"save", ""},
-    {"timeout", "0"},
-}};
+std::array<std::pair<std::string_view, std::string>, 6> Parameters(const Host& host) {
+  const auto timeout = std::chrono::ceil<std::chrono::seconds>(host.idle_timeout());
+  return {{{"appendonly", "no"},
+           {"databases", "1"},
+           {"maxmemory", "0"},
+           {"maxmemory-policy", "noeviction"},
+           {"save", ""},
+           {"timeout", std::to_string(timeout.count())}}};
+}
 
 void AppendFlags(const RespCommand& command, std::string& out) {
   AppendArrayHeader(out, command.for_administrators ? 2 : 1);
@@ -133,27 +134,39 @@ void CommandCommand(RespClient& client, RespArguments arguments, std::string& ou
     for (const RespCommand& command : AllRespCommands()) AppendBulk(out, command.name);
     return;
   }
+  if (EqualsIgnoringCase(subcommand, "help")) {
+    return AppendHelp(
+        {"COMMAND <subcommand> [<arg> ...]. Without one: all commands. Others:", "COUNT",
+         "    How many commands there are.", "DOCS [<name> ...]", "    What they are for.",
+         "INFO [<name> ...]", "    Their arity, flags and keys.", "LIST", "    Their names.",
+         "HELP", "    This."},
+        out);
+  }
   AppendUnknownSubcommand("COMMAND", subcommand, out);
 }
 
 void Config(RespClient& client, RespArguments arguments, std::string& out) {
+  if (EqualsIgnoringCase(arguments[1], "help")) {
+    return AppendHelp(
+        {"CONFIG <subcommand> [<arg> ...]. Subcommands are:", "GET <pattern> [<pattern> ...]",
+         "    Settings that Redis clients ask for.", "HELP", "    This."},
+        out);
+  }
   if (!EqualsIgnoringCase(arguments[1], "get")) {
     return AppendUnknownSubcommand("CONFIG", arguments[1], out);
   }
   const RespArguments patterns = arguments.subspan(2);
   if (patterns.empty()) return AppendWrongArity("config|get", {}, out);
-  std::array<bool, kParameters.size()> wanted;
+  std::string found;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < kParameters.size(); ++i) {
-    wanted[i] = MatchesAny(kParameters[i].first, patterns);
-    count += wanted[i] ? 1 : 0;
+  for (const auto& [name, value] : Parameters(client.host)) {
+    if (!MatchesAny(name, patterns)) continue;
+    ++count;
+    AppendBulk(found, name);
+    AppendBulk(found, value);
   }
   resp::AppendMapHeader(out, count, client.protocol);
-  for (std::size_t i = 0; i < kParameters.size(); ++i) {
-    if (!wanted[i]) continue;
-    AppendBulk(out, kParameters[i].first);
-    AppendBulk(out, kParameters[i].second);
-  }
+  out += found;
 }
 
 void Info(RespClient& client, RespArguments arguments, std::string& out) {

@@ -4,8 +4,11 @@
 #include <chrono>
 #include <string_view>
 
+#include "api/refusal_text.h"
 #include "base/wide_math.h"
+#include "limiter/headline.h"
 #include "resp/encoder.h"
+#include "rules/refused_cost.h"
 
 namespace sluice::api {
 namespace {
@@ -39,8 +42,7 @@ bool AskByRules(RespArguments arguments, std::string_view keyword, std::int64_t 
       if (!ReadBounded(keyword, pairs.back(), least, kMaxAmount, question.cost, out)) return false;
       pairs = pairs.first(pairs.size() - 2);
     } else if (least > 0) {
-      std::string message = "ERR ";
-      resp::AppendError(out, message.append(keyword).append(" n must come last"));
+      resp::AppendError(out, "ERR AMOUNT n is missing: it comes last, and says how much");
       return false;
     }
   }
@@ -84,9 +86,7 @@ bool AskGrant(RespArguments arguments, Question& question, std::string& out) {
 
 void ReplyDecision(const Question& question, std::string& out) {
   if (question.ruling == Ruling::kInvalid) return AppendUndecided(question, out);
-  // Where only shadow limits were met, there is nothing to tell of them.
-  const bool by_limits =
-      !question.uses().empty() && question.uses()[question.headline.index].mode != Mode::kShadow;
+  const bool by_limits = SpokenOf(question) != nullptr;
   const Verdict& verdict = question.headline.headline;
   // A limit of 0 stands where a store that failed left nothing to tell.
   const bool known = by_limits && !(question.degraded && verdict.limit == 0);
@@ -113,13 +113,22 @@ void ReplyGranted(const Question& question, std::string& out) {
   if (question.ruling == Ruling::kInvalid || question.ruling == Ruling::kDegraded) {
     return AppendUndecided(question, out);
   }
+  if (question.uses().empty()) {
+    return resp::AppendError(out, "ERR " + WhyNothingGranted(question).why);
+  }
   resp::AppendInteger(out, static_cast<std::int64_t>(question.uses().size()));
 }
 
 void AppendUndecided(const Question& question, std::string& out) {
   if (question.ruling == Ruling::kDegraded) return AppendStorageError(question.error, out);
   std::string message = "ERR ";
-  message.append(ErrorName(question.error)).append(": ").append(MeaningOf(question.error));
+  message.append(ErrorName(question.error)).append(": ");
+  const rules::CostRefusal* const refusal = question.refusal();
+  if (question.error == ErrorCode::kInvalidCost && refusal != nullptr) {
+    message += rules::Describe(*refusal);
+  } else {
+    message += MeaningOf(question.error);
+  }
   resp::AppendError(out, message);
 }
 

@@ -39,6 +39,22 @@ char* WriteInteger(char* at, std::int64_t number) {
   return at;
 }
 
+// By the verdict: that a question is allowed has no meaning when something is given back.
+void AppendThrottled(const Verdict& verdict, Mode mode, std::string& out) {
+  const bool limited = verdict.outcome != Outcome::kAllowed && mode != Mode::kShadow;
+  const bool waiting_helps = limited && verdict.outcome == Outcome::kDenied;
+  std::array<char, 128> room;
+  constexpr std::string_view kHeader = "*5\r\n";
+  std::memcpy(room.data(), kHeader.data(), kHeader.size());
+  char* at = room.data() + kHeader.size();
+  at = WriteInteger(at, limited ? 1 : 0);
+  at = WriteInteger(at, verdict.limit);
+  at = WriteInteger(at, verdict.remaining);
+  at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
+  at = WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
+  out.append(room.data(), at);
+}
+
 }  // namespace
 
 std::size_t ThrottleLimits::PlaceOf(const ThrottleNumbers& numbers) {
@@ -89,21 +105,14 @@ bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, Question& ques
 }
 
 void ReplyThrottle(const Question& question, std::string& out) {
+  const bool unknown = question.ruling == Ruling::kDegraded && !question.uses().empty() &&
+                       question.uses()[0].mode == Mode::kShadow;
+  if (question.ruling == Ruling::kNotEnforced || unknown) {
+    const std::int64_t cap = question.own_limit(0).cap();
+    return AppendThrottled({.limit = cap, .remaining = cap}, Mode::kShadow, out);
+  }
   if (question.ruling != Ruling::kDecided) return AppendUndecided(question, out);
-  const Verdict& verdict = question.uses()[0].verdict;
-  // Not the question's `allowed`, which has no meaning when something is given back.
-  const bool limited = verdict.outcome != Outcome::kAllowed;
-  const bool waiting_helps = verdict.outcome == Outcome::kDenied;
-  std::array<char, 128> room;
-  constexpr std::string_view kHeader = "*5\r\n";
-  std::memcpy(room.data(), kHeader.data(), kHeader.size());
-  char* at = room.data() + kHeader.size();
-  at = WriteInteger(at, limited ? 1 : 0);
-  at = WriteInteger(at, verdict.limit);
-  at = WriteInteger(at, verdict.remaining);
-  at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
-  at = WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
-  out.append(room.data(), at);
+  AppendThrottled(question.uses()[0].verdict, question.uses()[0].mode, out);
 }
 
 bool AskForget(ThrottleLimits& limits, RespArguments arguments, Question& question,

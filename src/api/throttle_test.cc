@@ -278,5 +278,22 @@ TEST_F(ThrottleTest, WhoeverWaitsAsToldPasses) {
   }
 }
 
+TEST_F(ThrottleTest, TheOperatorsSwitchIsForItToo) {
+  const ThrottleNumbers once_a_minute{.max_burst = 0, .count = 1, .period = 60};
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(0, 1, 0, -1, 60));
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(1, 1, 0, 60, 60));
+  host_.SetEnforcement(limiter::Enforcement::kShadow);
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(0, 1, 0, -1, 60)) << "judged, and let pass";
+  store_.failure = ErrorCode::kStoreTimeout;
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(0, 1, 1, -1, 0));
+  store_.failure.reset();
+  host_.SetEnforcement(limiter::Enforcement::kOff);
+  const std::size_t asked = store_.asked();
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(0, 1, 1, -1, 0));
+  EXPECT_EQ(store_.asked(), asked) << "no limit is looked at";
+  host_.SetEnforcement(limiter::Enforcement::kOn);
+  EXPECT_THAT(Throttle("k", once_a_minute), ElementsAre(1, 1, 0, 60, 60));
+}
+
 }  // namespace
 }  // namespace sluice::api

@@ -20,14 +20,15 @@ constexpr Micros kTryAgain = std::chrono::seconds(1);
 bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
 
 // Whether an operation by rules is about this limit; the others of the call are left alone.
-bool Concerns(Operation operation, const Limit& limit) {
+bool Concerns(Operation operation, const rules::NamedLimit& named) {
   switch (operation) {
     case Operation::kGrant:
+      return !IsConcurrency(named.limit) && !named.reject_all;
     case Operation::kAdjust:
-      return !IsConcurrency(limit);
+      return !IsConcurrency(named.limit);
     case Operation::kRelease:
     case Operation::kRenew:
-      return IsConcurrency(limit);
+      return IsConcurrency(named.limit);
     default:
       return true;
   }
@@ -88,11 +89,9 @@ Answered Limiter::Ask(Question& question, WallTime now) {
   question.limiter_ = this;
   question.uses_.clear();
   question.met_.clear();
-  if (!question.own_.empty()) {
-    MeetOwnLimits(question);
-  } else if (!MeetRules(question)) {
-    return Answered::kNow;
-  }
+  const bool asks_store = question.own_.empty() ? MeetRules(question) : MeetOwnLimits(question);
+  if (!asks_store) return Answered::kNow;
+  if (question.operation == Operation::kInspect) question.MakeRoomForInspections();
   question.call_ = {.operation = question.operation, .uses = question.uses_, .now = now};
   question.call_.context = &question;
   question.call_.on_done = [](store::Call& /*call*/, void* context) {
@@ -140,7 +139,7 @@ bool Limiter::MeetRules(Question& question) {
     return false;
   }
   for (const rules::MetLimit& met : match.limits()) {
-    if (!Concerns(question.operation, met.limit->limit)) continue;
+    if (!Concerns(question.operation, *met.limit)) continue;
     const bool shadow = met.rule->shadow || enforcement == Enforcement::kShadow;
     AddUse(question, met, shadow ? Mode::kShadow : Mode::kEnforce);
   }
@@ -176,7 +175,15 @@ void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) 
   question.met_.push_back(met);
 }
 
-void Limiter::MeetOwnLimits(Question& question) {
+// The same for limits that the caller brings: the operator's switch is for them, too.
+bool Limiter::MeetOwnLimits(Question& question) {
+  const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
+  const bool takes = Takes(question.operation);
+  if (takes && enforcement == Enforcement::kOff) {
+    Settle(question, Ruling::kNotEnforced, true);
+    return false;
+  }
+  const bool shadow = takes && enforcement == Enforcement::kShadow;
   for (const Question::OwnLimit& own : question.own_) {
     Use use;
     use.key = {.scope = question.Text(own.scope),
@@ -184,12 +191,13 @@ void Limiter::MeetOwnLimits(Question& question) {
                .rest = question.Text(own.rest)};
     use.limit = &own.limit;
     use.cost = own.cost;
-    use.mode = own.mode;
+    use.mode = shadow ? Mode::kShadow : own.mode;
     use.receipt = own.receipt;
     if (IsConcurrency(own.limit)) use.slot = question.slot;
     question.uses_.push_back(use);
     question.met_.push_back({});
   }
+  return true;
 }
 
 void Limiter::Conclude(Question& question) {
@@ -212,7 +220,7 @@ void Limiter::Judge(Question& question) {
     return;
   }
   question.affected = call.affected;
-  if (Takes(question.operation)) question.headline = Headline(call);
+  if (Takes(question.operation)) question.headline = Headline(call, question.met_);
   Settle(question, Ruling::kDecided, call.allowed);
 }
 
@@ -224,6 +232,9 @@ void Limiter::Degrade(Question& question) {
   if (!Takes(question.operation)) return;
   std::array<std::size_t, kMaxLimitsPerCall> local;
   std::size_t local_count = 0;
+  if (const auto told = ToldInHeaders(question)) {
+    question.headline.index = static_cast<std::uint16_t>(*told);
+  }
   for (std::size_t i = 0; i < question.uses_.size(); ++i) {
     Use& use = question.uses_[i];
     use.verdict = {.limit = use.limit->cap()};
@@ -249,8 +260,10 @@ void Limiter::Degrade(Question& question) {
 
 void Limiter::AskFallback(Question& question, std::span<const std::size_t> local) {
   std::array<Use, kMaxLimitsPerCall> uses;
+  std::array<rules::MetLimit, kMaxLimitsPerCall> met;
   for (std::size_t i = 0; i < local.size(); ++i) {
     uses[i] = question.uses_[local[i]];
+    met[i] = question.met_[local[i]];
     const auto& emergency = question.met_[local[i]].rule->emergency;
     if (emergency) uses[i].limit = &*emergency;
   }
@@ -259,7 +272,7 @@ void Limiter::AskFallback(Question& question, std::span<const std::size_t> local
                    .now = question.call_.now};
   if (fallback_->Submit(call) != Answered::kNow || !call.ok) return;  // Open, then.
   question.allowed = call.allowed;
-  question.headline = Headline(call);
+  question.headline = Headline(call, std::span(met).first(local.size()));
   question.headline.degraded = true;
   question.headline.index = static_cast<std::uint16_t>(local[question.headline.index]);
   for (std::size_t i = 0; i < local.size(); ++i) {

@@ -16,8 +16,8 @@ namespace sluice::limiter {
 
 enum class Enforcement : std::uint8_t {
   kOn,
-  kShadow,  ///< Every limit is judged and counted; none denies.
-  kOff,     ///< No limit is looked at. Lists still count.
+  kShadow,  ///< Every limit is judged and counted, the callers' own too; none denies.
+  kOff,     ///< No limit is looked at, not even the callers' own. Lists still count.
 };
 
 /// "on", "shadow", "off".
@@ -68,7 +68,7 @@ class Limiter {
 
  private:
   bool MeetRules(Question& question);
-  void MeetOwnLimits(Question& question);
+  bool MeetOwnLimits(Question& question);
   void AddUse(Question& question, const rules::MetLimit& met, Mode mode);
   void Conclude(Question& question);
   void Judge(Question& question);

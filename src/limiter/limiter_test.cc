@@ -236,6 +236,53 @@ TEST_F(LimiterTest, LimitsOfTheCallersOwnNeedNoRules) {
   }
 }
 
+TEST_F(LimiterTest, EnforcementIsForLimitsOfTheCallersOwnToo) {
+  const Limit one = *Limit::FixedWindow({.limit = 1, .window = seconds(60)});
+  const auto ask = [&](Operation operation = Operation::kCheck) {
+    question_.Clear();
+    question_.operation = operation;
+    question_.AddLimit({.scope = ":throttle", .tag = "alice"}, one, 1);
+    limiter_.Ask(question_, now_);
+    return question_.allowed;
+  };
+  settings_.enforcement = Enforcement::kOff;
+  EXPECT_TRUE(ask());
+  EXPECT_EQ(question_.ruling, Ruling::kNotEnforced);
+  EXPECT_TRUE(question_.uses().empty());
+  settings_.enforcement = Enforcement::kOn;
+  EXPECT_TRUE(ask()) << "while it was off nothing was taken";
+  EXPECT_FALSE(ask());
+  settings_.enforcement = Enforcement::kShadow;
+  EXPECT_TRUE(ask());
+  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kDenied) << "it is still judged";
+  settings_.enforcement = Enforcement::kOff;
+  ask(Operation::kReset);
+  EXPECT_EQ(question_.affected, 1U) << "what is no check goes on";
+}
+
+TEST_F(LimiterTest, AnInspectionTellsOfEachLimit) {
+  Load(kThreeAMinute);
+  Ask("alice", 5, Operation::kGrant);
+  Ask("alice", 6);
+  Ask("alice", 0, Operation::kInspect);
+  ASSERT_EQ(question_.uses().size(), 1U);
+  EXPECT_TRUE(question_.inspection(0).live);
+  EXPECT_EQ(question_.inspection(0).level, 2);
+  EXPECT_EQ(question_.inspection(0).grant, 0);
+}
+
+TEST_F(LimiterTest, ARuleThatHidesIsHeadlineOnlyWhereItDenies) {
+  Load(R"(
+rules:
+  - { id: quiet, headers: false, limit: 1/h }
+  - { id: loud, limit: 3/h }
+)");
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "loud");
+  EXPECT_FALSE(Ask("alice").allowed);
+  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "quiet");
+}
+
 TEST_F(LimiterTest, AnAnswerThatComesLaterFindsItsRulesThoughTheyHaveChanged) {
   Load(kThreeAMinute);
   store_.answers_later = true;
@@ -270,6 +317,19 @@ TEST_F(LimiterTest, RulesAreOpenUnlessTheySayOtherwise) {
   EXPECT_EQ(question_.ruling, Ruling::kDegraded);
   EXPECT_TRUE(question_.degraded);
   EXPECT_EQ(question_.error, ErrorCode::kStoreTimeout);
+}
+
+TEST_F(LimiterTest, MoreLimitsThanACallCanMeetAreAnsweredAsAStoreThatFailed) {
+  std::string rules = "rules:\n";
+  for (std::size_t i = 0; i <= kMaxLimitsPerCall; ++i) {
+    rules += "  - { id: r" + std::to_string(i) + ", match: { api_key: alice }, limit: 1/h }\n";
+  }
+  Load(rules);
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
+  EXPECT_EQ(question_.error, ErrorCode::kTooManyLimits);
+  Load(rules + "  - { id: shut, limit: 1/h, on_store_failure: closed }\n");
+  EXPECT_FALSE(Ask("alice").allowed);
 }
 
 TEST_F(LimiterTest, OneClosedRuleDeniesTheCall) {

@@ -1,5 +1,7 @@
 #include "limiter/question.h"
 
+#include <algorithm>
+
 namespace sluice::limiter {
 
 void Question::Clear() {
@@ -23,6 +25,11 @@ void Question::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_c
   own_.push_back({scope, tag, rest, limit, limit_cost, mode});
 }
 
+bool Question::Has(std::string_view attribute) const {
+  return std::any_of(pieces_.begin(), pieces_.end(),
+                     [&](const auto& piece) { return Text(piece.first) == attribute; });
+}
+
 Question::Piece Question::Keep(std::string_view bytes) {
   const Piece piece{bytes_.size(), bytes.size()};
   bytes_ += bytes;
@@ -33,6 +40,11 @@ rules::Attributes Question::GatherAttributes() {
   attributes_.clear();
   for (const auto& [name, value] : pieces_) attributes_.push_back({Text(name), Text(value)});
   return attributes_;
+}
+
+void Question::MakeRoomForInspections() {
+  inspections_.assign(uses_.size(), {});
+  for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i].inspection = &inspections_[i];
 }
 
 }  // namespace sluice::limiter

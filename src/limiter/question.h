@@ -63,6 +63,19 @@ class Question {
   /// The rule and the limit behind a use; nulls for the caller's own limits.
   [[nodiscard]] const rules::MetLimit& met(std::size_t use) const { return met_[use]; }
   [[nodiscard]] const rules::Match& match() const { return match_; }
+  /// Why the rules refused the call's cost, if they did.
+  [[nodiscard]] const rules::CostRefusal* refusal() const {
+    return own_.empty() && cost >= 0 ? match_.refusal() : nullptr;
+  }
+  /// Of an inspection: what lies behind a use.
+  [[nodiscard]] const store::Inspection& inspection(std::size_t use) const {
+    return inspections_[use];
+  }
+  /// The limits that the caller brought, also where none was looked at.
+  [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
+  [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
+  /// Whether the call has such an attribute.
+  [[nodiscard]] bool Has(std::string_view attribute) const;
 
  private:
   friend class Limiter;
@@ -84,6 +97,7 @@ class Question {
     return std::string_view(bytes_).substr(piece.offset, piece.size);
   }
   rules::Attributes GatherAttributes();
+  void MakeRoomForInspections();
 
   std::string bytes_;  ///< Of all names, values and keys.
   std::vector<std::pair<Piece, Piece>> pieces_;
@@ -93,6 +107,7 @@ class Question {
   rules::Match match_;
   std::vector<rules::MetLimit> met_;
   std::vector<store::Use> uses_;
+  std::vector<store::Inspection> inspections_;
   store::Call call_;
   class Limiter* limiter_ = nullptr;
   std::shared_ptr<const rules::RuleSet> rules_;  ///< Held while a store has the question.

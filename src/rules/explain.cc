@@ -6,6 +6,7 @@
 
 #include "base/key.h"
 #include "rules/plain_call.h"
+#include "rules/refused_cost.h"
 #include "rules/tier.h"
 
 namespace sluice::rules {
@@ -223,21 +224,19 @@ class RuleExplainer {
     const std::string sent = cost.attribute.empty() ? "" : call_.Get(cost.attribute);
     explained.cost = cost_;
     if (cost_ < 0) {
-      explained.refusal = "a cost can't be negative";
+      explained.refusal = WhyRefused(cost, {}, cost_);
     } else if (cost.constant) {
       explained.cost = *cost.constant;
     } else if (!sent.empty()) {
       const char* end = sent.data() + sent.size();
       const auto [stopped, error] = std::from_chars(sent.data(), end, explained.cost);
       if (error != std::errc() || stopped != end || explained.cost < 1) {
-        explained.refusal = cost.attribute + " '" + sent + "' is no whole number of at least 1";
+        explained.refusal = WhyRefused(cost, sent, cost_);
       }
     }
     if (!explained.refusal.empty() || cost.constant) return;
     if (cost.max_cost && explained.cost > *cost.max_cost) {
-      explained.refusal = (sent.empty() ? "the cost of " : cost.attribute + " ") +
-                          std::to_string(explained.cost) + " is more than max_cost " +
-                          std::to_string(*cost.max_cost);
+      explained.refusal = WhyRefused(cost, sent, cost_);
       return;
     }
     explained.cost = std::max(explained.cost, cost.least);

@@ -30,6 +30,29 @@ void CheckIds(Reading& reading, std::span<ReadRule* const> in_order) {
   }
 }
 
+std::size_t MostLimits(const Variants& variants) {
+  std::size_t most = variants.usual.size();
+  for (const auto& [tier, limits] : variants.by_tier) most = std::max(most, limits.size());
+  return most;
+}
+
+// Rules without conditions can all be met by one call. What conditions let meet is not known here.
+void CheckCount(Reading& reading, std::span<ReadRule* const> in_order) {
+  std::size_t limits = 0;
+  for (const ReadRule* read : in_order) {
+    const Rule& rule = read->rule;
+    if (!rule.enabled || !rule.match.empty() || rule.tier) continue;
+    limits += MostLimits(rule.variants);
+    if (limits > kMaxLimitsPerCall) {
+      reading.Wrong(read->id, "with the rules before it, a call meets " + std::to_string(limits) +
+                                  " limits; at most " + std::to_string(kMaxLimitsPerCall) +
+                                  " can be met by a call");
+      return;
+    }
+    if (rule.final) return;
+  }
+}
+
 }  // namespace
 
 std::vector<ReadRule*> InOrder(std::vector<ReadRule>& rules) {
@@ -45,6 +68,7 @@ std::vector<ReadRule*> InOrder(std::vector<ReadRule>& rules) {
 
 void CheckRules(Reading& reading, const RuleFile& file, std::span<ReadRule* const> in_order) {
   CheckIds(reading, in_order);
+  CheckCount(reading, in_order);
   std::optional<PatternSet> known_keys;
   if (!file.known_keys.empty()) known_keys.emplace(file.known_keys);
   for (const ReadRule* rule : in_order) {

@@ -10,7 +10,8 @@
 namespace sluice::rules {
 
 /// What is wrong with rules beside each other, and with their overrides: ids that stand twice,
-/// overrides and rules that can never be met. `in_order` is the order in which they are looked at.
+/// overrides and rules that can never be met, more limits than a call can meet. `in_order` is the
+/// order in which they are looked at.
 void CheckRules(Reading& reading, const RuleFile& file, std::span<ReadRule* const> in_order);
 
 /// The order in which rules are looked at.

@@ -68,7 +68,12 @@ class LevelReader {
     if (const auto whole = ToWhole(rate->amount); whole && InRange(field, *whole, 0)) {
       given.whole = *whole;
     } else {
-      if (!whole) reading_.Wrong(field, "expected a whole number, found " + Found(*field.node));
+      if (!whole) {
+        reading_.Wrong(field,
+                       "expected a whole number, found " + Found(*field.node) +
+                           "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
+                           "`capacity` and `refill_rate`");
+      }
       given = {};
       return;
     }
@@ -95,8 +100,8 @@ class LevelReader {
 
   bool InRange(const Field& field, std::int64_t value, std::int64_t low) {
     if (value >= low && value <= kMaxAmount) return true;
-    reading_.Wrong(field, "must be between 1 and " + std::to_string(kMaxAmount) + ", found " +
-                              std::to_string(value));
+    reading_.Wrong(field, "must be between " + std::to_string(low) + " and " +
+                              std::to_string(kMaxAmount) + ", found " + std::to_string(value));
     return false;
   }
 

@@ -1,5 +1,6 @@
 #include "rules/reader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -257,7 +258,7 @@ TEST(ReaderTest, AMistakeInWhatAllRulesShareIsToldOnce) {
 tiers: { a: { burst_multiplier: 0.5 }, b: {} }
 rules: [{ id: x, limit: 1/s, override: { k: 5/s, l: 6/s } }]
 )"),
-            "2:33: tiers.a.burst_multiplier: must be between 1 and 1000000, found 0.500000\n");
+            "2:33: tiers.a.burst_multiplier: must be between 1 and 1000000, found 0.5\n");
 }
 
 TEST(ReaderTest, AMessageIsOneLineWhateverTheFileSays) {
@@ -332,6 +333,20 @@ TEST(ReaderTest, TenThousandRulesLoad) {
             n + "_vip: 20/s } }\n";
   }
   EXPECT_THAT(ReadOk(text).rules, SizeIs(10'000));
+}
+
+TEST(ReaderTest, MoreLimitsThanACallCanMeetAreAMistake) {
+  std::string rules = "rules:\n";
+  const auto add = [&rules](const std::string& rest) {
+    const auto count = std::count(rules.begin(), rules.end(), '\n');
+    rules += "  - { id: r" + std::to_string(count) + ", limit: 1/s" + rest + " }\n";
+  };
+  for (int i = 0; i < 128; ++i) add("");
+  add(", match: { endpoint: /a }");
+  add(", enabled: false");
+  EXPECT_EQ(Complaints(rules), "");
+  add("");
+  EXPECT_THAT(Complaints(rules), HasSubstr("a call meets 129 limits; at most 128 can be met"));
 }
 
 }  // namespace

@@ -210,12 +210,16 @@ RuleSet::Next RuleSet::LookAtRule(std::uint32_t number, std::int64_t cost, Match
     }
     match.limits_.resize(first);
     if (rule.shadow) break;
-    const bool by_attribute = !limit.cost.attribute.empty() && cost > 0 &&
-                              call.Has(compiled_->slots.Find(limit.cost.attribute));
+    std::string_view sent;
+    if (!limit.cost.attribute.empty() && cost > 0) {
+      sent = call[compiled_->slots.Find(limit.cost.attribute)];
+    }
     match.refused_ = true;
     match.refusal_ = {.rule = &rule,
                       .limit = &limit,
-                      .attribute = by_attribute ? std::string_view(limit.cost.attribute) : ""};
+                      .attribute = sent.empty() ? std::string_view() : limit.cost.attribute,
+                      .sent = sent,
+                      .cost = cost};
     match.limits_.clear();
     match.rests_.clear();
     return Next::kStop;

@@ -32,6 +32,8 @@ struct CostRefusal {
   const Rule* rule = nullptr;
   const NamedLimit* limit = nullptr;
   std::string_view attribute;  ///< Empty: the call's own cost.
+  std::string_view sent;       ///< The attribute's value.
+  std::int64_t cost = 0;       ///< The call's own.
 };
 
 /// What a rule set says of a call. Made once and used for many calls: after the first few it

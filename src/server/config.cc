@@ -9,17 +9,24 @@
 namespace sluice::server {
 namespace {
 
+const Setting* Find(std::string_view name) {
+  const auto settings = Settings();
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const Setting& known) { return known.name == name; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
 class Reading {
  public:
-  void Set(std::string_view name, std::string_view text, const std::string& where) {
-    const auto settings = Settings();
-    const auto setting = std::find_if(settings.begin(), settings.end(),
-                                      [&](const Setting& known) { return known.name == name; });
-    if (setting == settings.end()) {
-      Tell(where, "there is no setting '" + std::string(name) + "'");
-    } else if (const auto mistake = setting->set(config_, text)) {
-      Tell(where, std::string(name) + ": " + (setting->is_secret ? "not a value" : *mistake));
+  void Set(const Setting& setting, std::string_view text, const std::string& where) {
+    if (const auto mistake = setting.set(config_, text)) {
+      Tell(where, setting.is_secret ? "not a value" : *mistake);
     }
+  }
+  void SetNamed(std::string_view name, std::string_view text, const std::string& where) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) return Tell(where, "there is no setting '" + std::string(name) + "'");
+    Set(*setting, text, where + ": " + std::string(name));
   }
 
   void ReadFile(const std::string& path) {
@@ -71,11 +78,11 @@ class Reading {
       const std::string name = prefix + entry.first.Scalar();
       const YAML::Node& value = entry.second;
       if (value.IsScalar()) {
-        Set(name, value.Scalar(), where);
+        SetNamed(name, value.Scalar(), where);
       } else if (value.IsSequence()) {
-        Set(name, Joined(value, where), where);
+        SetNamed(name, Joined(value, where), where);
       } else if (value.IsMap() && name == "metrics.labels") {
-        Set(name, JoinedLabels(value, where), where);
+        SetNamed(name, JoinedLabels(value, where), where);
       } else if (value.IsMap()) {
         ReadMapping(value, name + ".", path);
       } else {
@@ -118,10 +125,17 @@ Result<Config> ReadConfig(const ConfigSources& sources) {
     for (const Setting& setting : Settings()) {
       const std::string variable = setting.variable();
       const char* const text = sources.environment(variable.c_str());
-      if (text != nullptr && *text != '\0') reading.Set(setting.name, text, variable);
+      if (text != nullptr && *text != '\0') reading.Set(setting, text, variable);
     }
   }
-  for (const auto& [name, text] : sources.flags) reading.Set(name, text, "--" + name);
+  for (const auto& [name, text] : sources.flags) {
+    const Setting* const setting = Find(name);
+    if (setting == nullptr) {
+      reading.Tell("--" + name, "there is no such setting");
+    } else {
+      reading.Set(*setting, text, setting->flag());
+    }
+  }
   return reading.Finish();
 }
 

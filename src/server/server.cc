@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,8 @@ using telemetry::LogLevel;
 
 // For rules that go on in memory while Redis does not answer.
 constexpr std::size_t kKeysWithoutRedis = 1'000'000;
+// What loops need at most to cut off connections whose time is over.
+constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 constexpr std::string_view kTooManyHttp =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
     "Retry-After: 1\r\n\r\n";
@@ -103,12 +106,24 @@ Result<bool> Server::Prepare() {
   shared_.settings.enforcement = EnforcementOf(shared_.config.enforcement);
   const std::vector<std::pair<std::string, std::string>> labels(
       shared_.config.metrics_labels.begin(), shared_.config.metrics_labels.end());
+  std::optional<Error> mistakes;
+  const auto tell = [&mistakes](const Error& mistake) {
+    if (mistakes) {
+      mistakes->message += "\n" + mistake.message;
+    } else {
+      mistakes = mistake;
+    }
+  };
   auto constant = telemetry::ConstantLabels::Create(labels);
-  if (!constant) return Blame("metrics.labels", constant.error().message);
-  shared_.labels = std::move(*constant);
-  for (const auto step : {&Server::ReadSecrets, &Server::ChooseStore, &Server::LoadRules}) {
-    if (auto done = (this->*step)(); !done) return done.error();
+  if (constant) {
+    shared_.labels = std::move(*constant);
+  } else {
+    tell(Blame("metrics.labels", constant.error().message));
   }
+  for (const auto step : {&Server::ReadSecrets, &Server::ChooseStore, &Server::LoadRules}) {
+    if (auto done = (this->*step)(); !done) tell(done.error());
+  }
+  if (mistakes) return *mistakes;
   workers_.resize(loops_.size());
   loops_.Do([this](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_, static_cast<Operations&>(*this));
@@ -230,7 +245,7 @@ Result<bool> Server::Listen(Entrance& entrance, const std::vector<std::string>& 
   return true;
 }
 
-void Server::Run() {
+Server::Ended Server::Run(const std::function<void()>& on_ready) {
   const SystemdEnvironment environment = ReadSystemdEnvironment();
   Systemd systemd(environment);
   const Signals signals(main_, {.on_end =
@@ -246,8 +261,10 @@ void Server::Run() {
                                     }});
   const Watchdog watchdog(main_, systemd, environment.watchdog,
                           [this] { return loops_.TakePulse(); });
+  on_ready();
   systemd.Ready();
   main_.Run();
+  return ended_;
 }
 
 void Server::End() {
@@ -258,12 +275,20 @@ void Server::Drain() {
   if (shared_.draining.exchange(true)) return;
   shared_.log.Write(LogLevel::kInfo, "ending", {});
   const SteadyTime deadline = SteadyClock::Now() + shared_.config.drain_timeout;
+  last_resort_.Set(deadline + kTimeToCut);
   entrances_open_ = 2;
   for (Entrance* entrance : {http_.get(), resp_.get()}) {
     entrance->Drain(deadline, [this] {
       if (--entrances_open_ == 0) main_.Stop();
     });
   }
+}
+
+// On the main loop, which does nothing that could keep it.
+void Server::GiveUp() {
+  shared_.log.Write(LogLevel::kError, "a loop did not end in time; ending without it", {});
+  ended_ = Ended::kStuck;
+  main_.Stop();
 }
 
 rules::LoadReport Server::ReloadRules() {
@@ -280,10 +305,15 @@ rules::LoadReport Server::ReloadRules() {
   return report;
 }
 
-void Server::AppendMetrics(std::string& out) {
-  std::vector<const Worker*> workers;
-  for (const auto& worker : workers_) workers.push_back(worker.get());
-  AppendServerMetrics(shared_, workers, http_->Totals(), resp_->Totals(), out);
+// With many rules the page takes milliseconds; on the loops, clients would wait for it.
+void Server::MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) {
+  main_.Post([this, &asker, done = std::move(done)] {
+    std::vector<const Worker*> workers;
+    for (const auto& worker : workers_) workers.push_back(worker.get());
+    const auto page = std::make_shared<std::string>();
+    AppendServerMetrics(shared_, workers, http_->Totals(), resp_->Totals(), *page);
+    asker.Post([page, done] { done(std::move(*page)); });
+  });
 }
 
 api::Health Server::CheckHealth() {

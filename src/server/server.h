@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include <sluice/result.h>
 
 #include "net/address.h"
+#include "net/timer.h"
 #include "rules/file_watcher.h"
 #include "server/admission.h"
 #include "server/config.h"
@@ -31,9 +34,14 @@ class Server final : private Operations {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Until SIGTERM or SIGINT, and until what was under way then is done. Signals are handled only
-  /// while this runs.
-  void Run();
+  enum class Ended : std::uint8_t {
+    kWell,
+    kStuck,  ///< A loop does not come to its end: waiting for it, as destroying does, may never
+             ///< end.
+  };
+  /// Until SIGTERM or SIGINT, and until what was under way then is done, or its time is over.
+  /// Signals are handled only while this runs; `on_ready` is run as soon as they are.
+  [[nodiscard]] Ended Run(const std::function<void()>& on_ready = [] {});
   /// As SIGTERM does. From any thread.
   void End();
 
@@ -51,10 +59,11 @@ class Server final : private Operations {
   Result<bool> Listen(Entrance& entrance, const std::vector<std::string>& addresses,
                       std::string_view protocol, std::vector<net::ListenAddress>& at);
   void Drain();
+  void GiveUp();
   void TellOfLoad(const rules::LoadReport& report);
 
   rules::LoadReport ReloadRules() override;
-  void AppendMetrics(std::string& out) override;
+  void MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) override;
   api::Health CheckHealth() override;
   std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override;
 
@@ -69,6 +78,8 @@ class Server final : private Operations {
   std::vector<net::ListenAddress> http_at_;
   std::vector<net::ListenAddress> resp_at_;
   std::size_t entrances_open_ = 0;
+  net::Timer last_resort_{main_, [this] { GiveUp(); }};
+  Ended ended_ = Ended::kWell;
 };
 
 /// The rules of a server that was given none.

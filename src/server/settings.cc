@@ -3,7 +3,10 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <utility>
 
+#include "net/address.h"
+#include "redis/url.h"
 #include "server/config.h"
 
 namespace sluice::server {
@@ -137,8 +140,14 @@ std::string GetText(const Config& config) {
   return config.*Field;
 }
 template <auto Field>
-Mistake SetList(Config& config, std::string_view text) {
-  config.*Field = SplitList(text);
+Mistake SetAddresses(Config& config, std::string_view text) {
+  std::vector<std::string> addresses = SplitList(text);
+  for (const std::string& address : addresses) {
+    if (const auto parsed = net::ParseListenAddress(address); !parsed) {
+      return parsed.error().message;
+    }
+  }
+  config.*Field = std::move(addresses);
   return std::nullopt;
 }
 template <auto Field>
@@ -168,7 +177,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"http.listen", "http", "ADDRESS[,…]",
      "Where HTTP is spoken: 127.0.0.1:8080, [::1]:8080, :8080 "
      "(every address), unix:/path, or none.",
-     false, SetList<&Config::http_listen>, GetList<&Config::http_listen>},
+     false, SetAddresses<&Config::http_listen>, GetList<&Config::http_listen>},
     {"http.headers", "", "STYLE", "x-ratelimit, draft-6, draft-7, draft-10 or none.", false,
      [](Config& config, std::string_view text) {
        return ReadOneOf(text, {"x-ratelimit", "draft-6", "draft-7", "draft-10", "none"},
@@ -189,7 +198,7 @@ constexpr auto kSettings = std::to_array<Setting>({
        return config.limits_in_requests ? "true" : "false";
      }},
     {"resp.listen", "resp", "ADDRESS[,…]", "Where the Redis protocol is spoken.", false,
-     SetList<&Config::resp_listen>, GetList<&Config::resp_listen>},
+     SetAddresses<&Config::resp_listen>, GetList<&Config::resp_listen>},
     {"threads", "", "N", "Event loops; 0 is one for each core.", false,
      SetNumber<&Config::threads, 0, 1024>, GetNumber<&Config::threads>},
     {"rules", "", "FILE", "The rules. Without it, the example rules.", false,
@@ -201,7 +210,14 @@ constexpr auto kSettings = std::to_array<Setting>({
      },
      GetText<&Config::enforcement>},
     {"store", "", "memory|URL", "Where limits live: memory, or redis://…, rediss://…, unix://….",
-     false, SetText<&Config::store>,
+     false,
+     [](Config& config, std::string_view text) -> Mistake {
+       if (text != "memory") {
+         if (const auto options = redis::ParseUrl(text); !options) return options.error().message;
+       }
+       config.store = text;
+       return std::nullopt;
+     },
      [](const Config& config) { return WithoutPassword(config.store); }},
     {"redis_file", "", "FILE", "Where Redis is, as YAML; in place of a URL.", false,
      SetText<&Config::redis_file>, GetText<&Config::redis_file>},

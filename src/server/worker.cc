@@ -114,7 +114,8 @@ std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
 api::Peer Worker::PeerOf(const net::PeerAddress& peer) {
   const bool is_unix = peer.family() == net::PeerAddress::Family::kUnix;
   return {.address = is_unix ? std::string() : std::string(peer.text()),
-          .is_local = peer.is_local()};
+          .is_local = peer.is_local(),
+          .port = peer.port()};
 }
 
 redis::Stats Worker::RedisStatsApprox() const {

@@ -30,7 +30,8 @@ namespace sluice::server {
 class Operations {
  public:
   virtual rules::LoadReport ReloadRules() = 0;
-  virtual void AppendMetrics(std::string& out) = 0;
+  /// On the main thread; `done` runs on the asker's loop.
+  virtual void MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) = 0;
   [[nodiscard]] virtual api::Health CheckHealth() = 0;
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
 
@@ -74,8 +75,11 @@ class Worker final : public api::Host, private limiter::Observer {
   [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
   [[nodiscard]] std::string_view version() const override;
+  [[nodiscard]] Micros idle_timeout() const override { return shared_.config.idle_timeout; }
   api::Health CheckHealth() override { return operations_.CheckHealth(); }
-  void AppendMetrics(std::string& out) override { operations_.AppendMetrics(out); }
+  void MakeMetrics(std::function<void(std::string page)> done) override {
+    operations_.MakeMetrics(loop_, std::move(done));
+  }
   rules::LiveRules& rules() override { return shared_.rules; }
   rules::LoadReport ReloadRules() override { return operations_.ReloadRules(); }
   [[nodiscard]] limiter::Enforcement enforcement() const override;

@@ -126,6 +126,11 @@ class Explain(unittest.TestCase):
         self.assertEqual(limits["api_per_user"]["key"], "{alice}:api_per_user:requests:")
         self.assertEqual({limit["cost"] for limit in limits.values()}, {3})
 
+    def test_a_cost_of_nothing_is_refused(self):
+        told = sluice("explain", "--rules", "rate_limits.yaml", "--attr", "user=alice", "--cost", "0")
+        self.assertEqual(told.returncode, 2)
+        self.assertIn("--cost: Value 0 not in range 1 to ", told.stderr)
+
     def test_a_call_that_lacks_an_attribute_of_the_budget_does_not_meet_the_rule(self):
         explained = self.explain("rate_limits.yaml", "ip=192.0.2.7")
         outcomes = {rule["id"]: rule["outcome"] for rule in explained["rules"]}

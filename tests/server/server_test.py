@@ -1,5 +1,6 @@
 """Runs the server of the binary named by SLUICE, and talks to it as clients and operators do."""
 
+import ctypes
 import http.client
 import json
 import os
@@ -83,6 +84,22 @@ def until(condition):
     return True
 
 
+WAIT_FOR_THREAD = 0x40000000  # __WALL: of any kind.
+
+
+def stop_a_loop(process):
+    """Lets one thread of a child stand still, not the first, as a debugger does; None: that is not allowed."""
+    seize, interrupt = 0x4206, 0x4207
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    thread = max(int(task) for task in os.listdir(f"/proc/{process}/task") if int(task) != process)
+    nothing = ctypes.c_void_p(0)
+    for request in (seize, interrupt):
+        if ptrace(ctypes.c_long(request), ctypes.c_long(thread), nothing, nothing) != 0:
+            return None
+    os.waitpid(thread, WAIT_FOR_THREAD)
+    return thread
+
+
 def write(path, text):
     """Replaces a file by a rename, as editors and deployments do."""
     path.with_suffix(".new").write_text(text, encoding="utf-8")
@@ -136,15 +153,16 @@ class FirstSteps(unittest.TestCase):
 class Life(unittest.TestCase):
     def test_a_wrong_setting_is_told_and_nothing_starts(self):
         told = subprocess.run(
-            [os.environ["SLUICE"], "serve", "--threads", "many", "--enforcement", "maybe"],
+            [os.environ["SLUICE"], "serve", "--threads", "many", "--enforcement", "maybe", "--http", ":99999"],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=False,
         )
         self.assertEqual(told.returncode, 2)
-        self.assertIn("threads: 'many' is not a whole number", told.stderr)
-        self.assertIn("enforcement: 'maybe' is none of on shadow off", told.stderr)
+        self.assertIn("\n--threads: 'many' is not a whole number", told.stderr)
+        self.assertIn("\n--enforcement: 'maybe' is none of on shadow off", told.stderr)
+        self.assertIn("\n--http-listen: ", told.stderr)
 
     def test_settings_come_from_the_environment_too(self):
         told = subprocess.run(
@@ -198,6 +216,30 @@ class Life(unittest.TestCase):
             self.assertEqual(told.returncode, 1)
             self.assertIn("did you mean `limit`", told.stderr)
             self.assertIn("rules[1]", told.stderr)
+
+    def test_everything_that_only_shows_in_starting_is_told_at_once(self):
+        told = subprocess.run(
+            [os.environ["SLUICE"], "serve", "--rules", "/nowhere/rules.yaml", "--admin-token-file", "/nowhere/token"],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("admin.token_file: /nowhere/token can't be read", told.stderr)
+        self.assertIn("/nowhere/rules.yaml: can't be opened", told.stderr)
+
+    def test_a_loop_that_is_stuck_does_not_keep_the_process(self):
+        with Server("--drain-timeout", "1s") as server:
+            thread = stop_a_loop(server.process.pid)
+            if thread is None:
+                self.skipTest("this process may not trace another")
+            server.process.send_signal(signal.SIGTERM)
+            # Whoever traces a thread must take note of its end before the process is gone.
+            self.assertTrue(until(lambda: os.waitpid(thread, WAIT_FOR_THREAD | os.WNOHANG)[0] == thread))
+            self.assertEqual(server.process.wait(PATIENCE), 1)
+            server.reader.join(PATIENCE)
+            self.assertTrue(any("a loop did not end in time" in line for line in server.log), server.log)
 
     def test_sigterm_lets_it_end_well(self):
         with Server() as server:
@@ -285,6 +327,48 @@ class Administration(unittest.TestCase):
             )
             self.assertEqual(status, 204)
             self.assertRegex(" ".join(server.redis_cli("DEL", "alice")), "NOAUTH|NOPERM")
+
+
+    def test_limits_are_switched_while_it_runs(self):
+        with Server() as server:
+            throttle = ("CL.THROTTLE", "k", "0", "1", "3600")
+            own_limit = json.dumps({"key": "k", "limit": {"algorithm": "fixed_window", "limit": 1, "window": 3600}})
+
+            def limited():
+                by_http = server.ask("POST", "/api/v1/rate-limit/check", own_limit)[0] == 429
+                return server.redis_cli(*throttle)[0].endswith("1"), by_http
+
+            self.assertEqual(limited(), (False, False))
+            self.assertEqual(limited(), (True, True))
+            for mode, expected in (("shadow", False), ("off", False), ("on", True)):
+                body = json.dumps({"enforcement": mode})
+                self.assertEqual(server.ask("PUT", "/admin/enforcement", body)[0], 200)
+                self.assertEqual(json.loads(server.ask("GET", "/admin/enforcement")[2]), {"enforcement": mode})
+                self.assertEqual(limited(), (expected, expected), mode)
+
+    def test_the_log_level_is_switched_while_it_runs(self):
+        with Server("--log-level", "error") as server:
+            self.assertEqual(server.ask("PUT", "/admin/log-level", '{"level":"info"}')[0], 200)
+            self.assertEqual(server.end(), 0)
+            server.reader.join(PATIENCE)
+            self.assertTrue(any("ending" in line for line in server.log), server.log)
+
+    def test_an_inspection_tells_of_state_and_grants(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rules = Path(folder) / "rules.yaml"
+            rules.write_text("rules: [{ id: api, limit: 3/day }]", encoding="utf-8")
+            with Server("--rules", str(rules)) as server:
+                before = time.time() * 1000
+                server.check("alice")
+                server.ask("POST", "/admin/grant", '{"key":"alice","amount":5}')
+                (limit,) = json.loads(server.ask("GET", "/admin/inspect?key=alice")[2])["limits"]
+                self.assertEqual((limit["level"], limit["grant"], limit["remaining"]), (2, 5, 7))
+                self.assertLess(abs(limit["touchedAtMs"] - before), PATIENCE * 1000)
+
+    def test_clients_are_known_by_address_and_port(self):
+        with Server() as server:
+            self.assertRegex(" ".join(server.redis_cli("CLIENT", "INFO")), r"addr=127\.0\.0\.1:[1-9]\d+ ")
+            self.assertEqual(server.redis_cli("CONFIG", "GET", "timeout"), ["timeout", "300"])
 
 
 class OnRedis(unittest.TestCase):

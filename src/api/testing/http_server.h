@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,8 +79,16 @@ class HttpHost final : public Host {
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
+  [[nodiscard]] Micros idle_timeout() const override { return std::chrono::milliseconds(299'500); }
   Health CheckHealth() override { return health; }
-  void AppendMetrics(std::string& out) override { out += "rate_limiter_active_keys 7\n"; }
+  void MakeMetrics(std::function<void(std::string page)> done) override {
+    waits_for_metrics.push_back(std::move(done));
+  }
+  void FinishMetrics() {
+    for (const auto& done : std::exchange(waits_for_metrics, {})) {
+      done("rate_limiter_active_keys 7\n");
+    }
+  }
   rules::LiveRules& rules() override { return live; }
   rules::LoadReport ReloadRules() override { return live.Load("rules.yaml", next_rules, now()); }
   [[nodiscard]] limiter::Enforcement enforcement() const override { return settings_.enforcement; }
@@ -100,6 +109,7 @@ class HttpHost final : public Host {
   std::string token;
   std::string level = "info";
   Health health;
+  std::vector<std::function<void(std::string page)>> waits_for_metrics;
   std::size_t answers = 0;
   std::size_t protocol_errors = 0;
 
@@ -152,6 +162,7 @@ class HttpTest : public ::testing::Test {
   std::string Send(std::string_view bytes) {
     if (loop_ == nullptr) Start();
     session_->Receive(bytes);
+    host_.FinishMetrics();
     return Taken();
   }
 

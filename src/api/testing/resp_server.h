@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,8 +80,9 @@ class FakeHost final : public Host {
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
+  [[nodiscard]] Micros idle_timeout() const override { return std::chrono::milliseconds(299'500); }
   [[nodiscard]] Health CheckHealth() override { return {}; }
-  void AppendMetrics(std::string& /*out*/) override {}
+  void MakeMetrics(std::function<void(std::string page)> /*done*/) override {}
   [[nodiscard]] rules::LiveRules& rules() override { return live_; }
   rules::LoadReport ReloadRules() override { return {}; }
   [[nodiscard]] limiter::Enforcement enforcement() const override { return settings_.enforcement; }
