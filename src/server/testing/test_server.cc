@@ -11,7 +11,7 @@ TestServer::TestServer(const TestServerOptions& options)
   main_.Do([&] {
     entrance_ = std::make_unique<Entrance>(
         main_.loop(), loops_, admission_, options.entrance, [this](std::size_t index) {
-          return [this, index](api::SessionHost& host, const net::PeerAddress&) {
+          return [this, index](api::SessionHost& host, const ConnectionFacts&) {
             return std::make_unique<LineSession>(host, loops_[index], index, held_);
           };
         });
