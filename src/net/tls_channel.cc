@@ -83,8 +83,8 @@ std::string CommonName(const X509_NAME* name) {
   for (int i = -1; (i = X509_NAME_get_index_by_NID(name, NID_commonName, i)) >= 0;) last = i;
   if (last < 0) return {};
   unsigned char* text = nullptr;
-  const int size = ASN1_STRING_to_UTF8(
-      &text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, last)));
+  const int size =
+      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, last)));
   if (size < 0) return {};
   std::string copy(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
   OPENSSL_free(text);

@@ -73,9 +73,7 @@ class TlsChannel {
   bool End();
 
   /// What is to go over the network, and has not: whoever sends it calls Sent.
-  [[nodiscard]] std::string_view output() const {
-    return std::string_view(output_).substr(sent_);
-  }
+  [[nodiscard]] std::string_view output() const { return std::string_view(output_).substr(sent_); }
   void Sent(std::size_t bytes);
 
  private:

@@ -134,8 +134,8 @@ Result<bool> TlsContext::LoadClientAuthority() {
   }
   SSL_CTX_set_client_CA_list(context_, names);
   const bool required = options_.client_certificates == ClientCertificates::kRequired;
-  SSL_CTX_set_verify(context_,
-                     SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
+  SSL_CTX_set_verify(context_, SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                     nullptr);
   return true;
 }
 
@@ -155,9 +155,9 @@ int TlsContext::ChooseProtocol(SSL* /*connection*/, const unsigned char** chosen
                                unsigned offered_size, void* self) {
   const std::string& ours = static_cast<const TlsContext*>(self)->alpn_;
   unsigned char* found = nullptr;
-  const int result = SSL_select_next_proto(
-      &found, size, reinterpret_cast<const unsigned char*>(ours.data()),
-      static_cast<unsigned>(ours.size()), offered, offered_size);
+  const int result =
+      SSL_select_next_proto(&found, size, reinterpret_cast<const unsigned char*>(ours.data()),
+                            static_cast<unsigned>(ours.size()), offered, offered_size);
   *chosen = found;
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }

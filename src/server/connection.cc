@@ -141,13 +141,13 @@ void Connection::TakeSealed(std::string_view bytes) {
 }
 
 void Connection::OnHandshake() {
-  const net::ClientCertificates asked = tls_->context().options().client_certificates;
   if (tls_->established()) {
+    const net::ClientCertificates asked = tls_->context().options().client_certificates;
     Count(tls_->resumed() ? TlsHandshake::kResumed : TlsHandshake::kDone);
-    session_ = all_.make_session_(
-        *this, {.peer = peer_,
-                .asked_for_certificate = asked != net::ClientCertificates::kOff,
-                .subject = tls_->subject()});
+    session_ =
+        all_.make_session_(*this, {.peer = peer_,
+                                   .asked_for_certificate = asked != net::ClientCertificates::kOff,
+                                   .subject = tls_->subject()});
   } else if (tls_->state() == net::TlsChannel::State::kFailed) {
     Count(ResultOf(tls_->failure()));
     session_->Drain();

@@ -130,21 +130,21 @@ std::string WithoutPassword(const std::string& url) {
 // to a field of a field.
 template <auto... Path>
 Mistake SetText(Config& config, std::string_view text) {
-  (config.* ... .*Path) = text;
+  (config.*....*Path) = text;
   return std::nullopt;
 }
 template <auto... Path>
 std::string GetText(const Config& config) {
-  return (config.* ... .*Path);
+  return (config.*....*Path);
 }
 template <auto... Path>
 Mistake SetList(Config& config, std::string_view text) {
-  (config.* ... .*Path) = SplitList(text);
+  (config.*....*Path) = SplitList(text);
   return std::nullopt;
 }
 template <auto... Path>
 std::string GetList(const Config& config) {
-  return JoinList((config.* ... .*Path));
+  return JoinList((config.*....*Path));
 }
 template <auto Field, std::size_t least, std::size_t most>
 Mistake SetNumber(Config& config, std::string_view text) {
@@ -294,16 +294,16 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      [](const Config& config) { return PrintLabels(config.metrics_labels); }},
 });
 
-constexpr auto kSettings = Joined(
-    kPlainSettings,
-    TlsSection<&Config::http_tls>(
-        {"http_tls.listen", "http_tls.certificate", "http_tls.key", "http_tls.minimum_version",
-         "http_tls.client_certificates", "http_tls.client_ca"},
-        "http-tls"),
-    TlsSection<&Config::resp_tls>(
-        {"resp_tls.listen", "resp_tls.certificate", "resp_tls.key", "resp_tls.minimum_version",
-         "resp_tls.client_certificates", "resp_tls.client_ca"},
-        "resp-tls"));
+constexpr auto kSettings =
+    Joined(kPlainSettings,
+           TlsSection<&Config::http_tls>(
+               {"http_tls.listen", "http_tls.certificate", "http_tls.key",
+                "http_tls.minimum_version", "http_tls.client_certificates", "http_tls.client_ca"},
+               "http-tls"),
+           TlsSection<&Config::resp_tls>(
+               {"resp_tls.listen", "resp_tls.certificate", "resp_tls.key",
+                "resp_tls.minimum_version", "resp_tls.client_certificates", "resp_tls.client_ca"},
+               "resp-tls"));
 
 }  // namespace
 

@@ -40,8 +40,7 @@ class TlsClient {
     std::string got(bytes, '\0');
     std::size_t size = 0;
     while (size < bytes) {
-      const int count =
-          SSL_read(ssl_.get(), got.data() + size, static_cast<int>(bytes - size));
+      const int count = SSL_read(ssl_.get(), got.data() + size, static_cast<int>(bytes - size));
       if (count <= 0) break;
       size += static_cast<std::size_t>(count);
     }
@@ -89,8 +88,16 @@ class TlsConnectionsTest : public ::testing::Test {
     EXPECT_TRUE(loaded) << loaded.error().message;
     return *loaded;
   }
+  TestServerOptions WithTls(const net::TlsServerOptions& tls = {},
+                            const std::string& name = "server.test") {
+    TestServerOptions options;
+    options.tls = Context(tls, name);
+    return options;
+  }
   TestServerOptions WithLimits(const ConnectionLimits& limits) {
-    return {.entrance = {.limits = limits}, .tls = Context()};
+    TestServerOptions options = WithTls();
+    options.entrance.limits = limits;
+    return options;
   }
   TlsClient Connect(const TestServer& server) {
     return {server.address(), {.ca = authority_.certificate()}};
@@ -103,7 +110,7 @@ class TlsConnectionsTest : public ::testing::Test {
 };
 
 TEST_F(TlsConnectionsTest, EachLineIsAnswered) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   ASSERT_TRUE(client.connected());
   EXPECT_EQ(client.Ask("one"), "one");
@@ -113,7 +120,7 @@ TEST_F(TlsConnectionsTest, EachLineIsAnswered) {
 }
 
 TEST_F(TlsConnectionsTest, PipelinedLinesAreAnsweredInOrder) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += std::to_string(i) + "\n";
@@ -122,7 +129,7 @@ TEST_F(TlsConnectionsTest, PipelinedLinesAreAnsweredInOrder) {
 }
 
 TEST_F(TlsConnectionsTest, ALargeAnswerArrivesWhole) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("big 15000000\n"));
   EXPECT_EQ(client.Receive(15'000'000), std::string(15'000'000, 'x'));
@@ -130,7 +137,7 @@ TEST_F(TlsConnectionsTest, ALargeAnswerArrivesWhole) {
 }
 
 TEST_F(TlsConnectionsTest, AnAnswerThatComesLaterIsWritten) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("hold\nnow\n"));
   EXPECT_EQ(client.Receive(4), "now\n");
@@ -139,7 +146,7 @@ TEST_F(TlsConnectionsTest, AnAnswerThatComesLaterIsWritten) {
 }
 
 TEST_F(TlsConnectionsTest, ASessionThatEndsSaysFarewell) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\nquit\n" + std::string(1 << 20, 'x')));
   EXPECT_EQ(client.Receive(100), "one\nbye\n");
@@ -149,7 +156,7 @@ TEST_F(TlsConnectionsTest, ASessionThatEndsSaysFarewell) {
 }
 
 TEST_F(TlsConnectionsTest, AClientThatSaidFarewellGetsItsAnswers) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\nhold\n"));
   client.SayFarewell();
@@ -162,7 +169,7 @@ TEST_F(TlsConnectionsTest, AClientThatSaidFarewellGetsItsAnswers) {
 }
 
 TEST_F(TlsConnectionsTest, AClientMayJustEndItsSide) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\n"));
   client.socket().EndInput();
@@ -171,7 +178,7 @@ TEST_F(TlsConnectionsTest, AClientMayJustEndItsSide) {
 }
 
 TEST_F(TlsConnectionsTest, AClientMayVanishInTheMiddleOfALargeAnswer) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("big 15000000\n"));
   EXPECT_EQ(client.Receive(10), "xxxxxxxxxx");
@@ -199,7 +206,7 @@ TEST_F(TlsConnectionsTest, WhoIsSlowWithTheHandshakeIsLeft) {
 }
 
 TEST_F(TlsConnectionsTest, WhoGoesBeforeTheHandshakeIsDoneIsCounted) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   Client client = Client::To(server.address());
   client.Close();
   EXPECT_TRUE(Eventually([&] { return Handshakes(server, TlsHandshake::kAbandoned) == 1; }));
@@ -213,7 +220,7 @@ TEST_F(TlsConnectionsTest, AnIdleClientIsLeft) {
 }
 
 TEST_F(TlsConnectionsTest, WhoSpeaksPlainTextIsToldAndLeft) {
-  TestServer server({.tls = Context({.plain_answer = "speak TLS\n"})});
+  TestServer server(WithTls({.plain_answer = "speak TLS\n"}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(client.Send("hello\n"));
   EXPECT_EQ(client.ReceiveAll(), "speak TLS\n");
@@ -221,7 +228,7 @@ TEST_F(TlsConnectionsTest, WhoSpeaksPlainTextIsToldAndLeft) {
 }
 
 TEST_F(TlsConnectionsTest, WhatIsNoRecordEndsTheConnection) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_EQ(client.Ask("one"), "one");
   EXPECT_TRUE(client.socket().Send("this is not sealed"));
@@ -231,9 +238,8 @@ TEST_F(TlsConnectionsTest, WhatIsNoRecordEndsTheConnection) {
 }
 
 TEST_F(TlsConnectionsTest, TheSessionKnowsTheClientsSubject) {
-  TestServer server(
-      {.tls = Context({.client_certificates = net::ClientCertificates::kOptional,
-                       .client_ca = authority_.certificate()})});
+  TestServer server(WithTls({.client_certificates = net::ClientCertificates::kOptional,
+                             .client_ca = authority_.certificate()}));
   TlsClient known(server.address(),
                   {.identity = authority_.Issue("client", {.common_name = "alice"})});
   EXPECT_EQ(known.Ask("who am I?"), "CN=alice");
@@ -242,7 +248,7 @@ TEST_F(TlsConnectionsTest, TheSessionKnowsTheClientsSubject) {
 }
 
 TEST_F(TlsConnectionsTest, ANewCertificateIsForNewConnections) {
-  TestServer server({.tls = Context({}, "before")});
+  TestServer server(WithTls({}, "before"));
   TlsClient old = Connect(server);
   EXPECT_EQ(old.ServerName(), "before");
   const auto next = Context({}, "after");
@@ -254,14 +260,14 @@ TEST_F(TlsConnectionsTest, ANewCertificateIsForNewConnections) {
 }
 
 TEST_F(TlsConnectionsTest, PlainListenersStayPlainBesideIt) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   const auto plain = server.ListenToo({.address = {.host = "127.0.0.1"}});
   EXPECT_EQ(Client::To(plain).Ask("one"), "one");
   EXPECT_EQ(Connect(server).Ask("two"), "two");
 }
 
 TEST_F(TlsConnectionsTest, ADrainAnswersWhatWasAsked) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("hold\n"));
   EXPECT_TRUE(Eventually([&] { return server.held().size() == 1; }));
@@ -274,7 +280,7 @@ TEST_F(TlsConnectionsTest, ADrainAnswersWhatWasAsked) {
 }
 
 TEST_F(TlsConnectionsTest, ADrainDoesNotWaitForAHandshake) {
-  TestServer server({.tls = Context()});
+  TestServer server(WithTls());
   Client client = Client::To(server.address());
   EXPECT_TRUE(Eventually([&] { return server.totals().accepted == 1; }));
   server.Drain(seconds(20));

@@ -23,9 +23,8 @@ Result<bool> TlsFiles::Load(WallTime now) {
   if (again) (context ? good_ : failed_).Add();
   if (!context) return Error{context.error().code, section_ + "." + context.error().message};
   context_ = *std::move(context);
-  expires_.Set(std::chrono::floor<std::chrono::seconds>(context_->expires())
-                   .time_since_epoch()
-                   .count());
+  expires_.Set(
+      std::chrono::floor<std::chrono::seconds>(context_->expires()).time_since_epoch().count());
   return true;
 }
 

@@ -95,8 +95,8 @@ inline constexpr std::array<std::string_view, 6> kLabels<Bound>{
     "idle", "slow_request", "header_size", "body_size", "pipeline", "output_buffer"};
 template <>
 inline constexpr std::array<std::string_view, 10> kLabels<TlsHandshake>{
-    "done",            "resumed", "not_tls", "nothing_shared", "no_certificate",
-    "bad_certificate", "refused", "broken",  "timeout",        "abandoned"};
+    "done",    "resumed", "not_tls", "nothing_shared", "no_certificate", "bad_certificate",
+    "refused", "broken",  "timeout", "abandoned"};
 template <>
 inline constexpr std::array<std::string_view, 3> kLabels<Enforcement>{"on", "shadow", "off"};
 /// As AlgorithmName has them, which lives in a room that this one does not look into.

@@ -43,10 +43,10 @@ class Authority {
 };
 
 struct TlsClientOptions {
-  std::string ca{};              ///< Empty: the server is not looked at.
-  CertificateFiles identity{};   ///< May be empty.
-  int version = 0;               ///< TLS1_2_VERSION or another; 0: whichever is best.
-  std::string alpn{};            ///< One protocol; empty: none.
+  std::string ca{};                ///< Empty: the server is not looked at.
+  CertificateFiles identity{};     ///< May be empty.
+  int version = 0;                 ///< TLS1_2_VERSION or another; 0: whichever is best.
+  std::string alpn{};              ///< One protocol; empty: none.
   SSL_SESSION* session = nullptr;  ///< To be resumed.
 };
 
