@@ -315,6 +315,25 @@ TEST_F(TlsChannelTest, AClientIsKnownByItsCertificate) {
   }
 }
 
+TEST_F(TlsChannelTest, ATicketIsNoGoodOnceTheCertificateHasExpired) {
+  TrustClientsOf(authority_, ClientCertificates::kRequired);
+  const auto files = authority_.Issue("old", {.ends_in_seconds = -1});
+  static_cast<void>(NewChannel());
+  // Whoever looks at certificates now believes that it is half an hour ago.
+  const auto now = std::chrono::system_clock::to_time_t(TheSystemClock().Now());
+  X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(context_->get()), now - 1800);
+  const auto channel = NewChannel();
+  Client client({.identity = files});
+  ASSERT_TRUE(Connect(*channel, client));
+  client.Read();
+  SSL_SESSION* const session = SSL_get1_session(client.ssl());
+  const auto again = NewChannel();
+  Client known({.identity = files, .session = session});
+  ASSERT_TRUE(Connect(*again, known));
+  EXPECT_FALSE(again->resumed());
+  SSL_SESSION_free(session);
+}
+
 TEST_F(TlsChannelTest, ANameThatCannotBePrintedIsNone) {
   TrustClientsOf(authority_, ClientCertificates::kRequired);
   const auto channel = NewChannel();

@@ -47,6 +47,21 @@ int NoPassphrase(char* /*room*/, int /*size*/, int /*writes*/, void* asked) {
   return -1;
 }
 
+// A resumed session is not asked for its certificate again, and its next ticket is as good as new:
+// without this, a client could go on with a certificate long after it expired.
+SSL_TICKET_RETURN UseTicket(SSL* /*connection*/, SSL_SESSION* session,
+                            const unsigned char* /*key_name*/, std::size_t /*key_name_size*/,
+                            SSL_TICKET_STATUS status, void* /*argument*/) {
+  if (status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) {
+    return SSL_TICKET_RETURN_IGNORE_RENEW;
+  }
+  const X509* const certificate = SSL_SESSION_get0_peer(session);
+  if (certificate != nullptr && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0) {
+    return SSL_TICKET_RETURN_IGNORE_RENEW;
+  }
+  return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
+}
+
 std::string Travelling(const std::vector<std::string>& protocols) {
   std::string wire;
   for (const std::string& name : protocols) {
@@ -133,6 +148,7 @@ Result<bool> TlsContext::LoadClientAuthority() {
     return Wrong("client_ca", path + " holds no certificate in PEM: " + TakeReason());
   }
   SSL_CTX_set_client_CA_list(context_, names);
+  SSL_CTX_set_session_ticket_cb(context_, nullptr, UseTicket, nullptr);
   const bool required = options_.client_certificates == ClientCertificates::kRequired;
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER | (required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      nullptr);
