@@ -126,25 +126,30 @@ std::string WithoutPassword(const std::string& url) {
   return url.substr(0, colon + 1) + "********" + url.substr(at);
 }
 
-// Each field knows its own name only once: the type says how it is read and printed. A path leads
-// to a field of a field.
+// A path of members leads to a field, or to a field of a field.
+template <auto... Path>
+auto& FieldOf(auto& config) {
+  return (config.*....*Path);
+}
+
+// Each field knows its own name only once: the type says how it is read and printed.
 template <auto... Path>
 Mistake SetText(Config& config, std::string_view text) {
-  (config.*....*Path) = text;
+  FieldOf<Path...>(config) = text;
   return std::nullopt;
 }
 template <auto... Path>
 std::string GetText(const Config& config) {
-  return (config.*....*Path);
+  return FieldOf<Path...>(config);
 }
 template <auto... Path>
 Mistake SetList(Config& config, std::string_view text) {
-  (config.*....*Path) = SplitList(text);
+  FieldOf<Path...>(config) = SplitList(text);
   return std::nullopt;
 }
 template <auto... Path>
 std::string GetList(const Config& config) {
-  return JoinList((config.*....*Path));
+  return JoinList(FieldOf<Path...>(config));
 }
 template <auto Field, std::size_t least, std::size_t most>
 Mistake SetNumber(Config& config, std::string_view text) {
