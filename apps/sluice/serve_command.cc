@@ -25,23 +25,41 @@ std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
   return std::string(scheme) + "://" + net::ToText(reached);
 }
 
-void Welcome(const server::Server& server, const server::Config& config) {
-  for (const net::ListenAddress& address : server.http_addresses()) {
-    const std::string url = UrlOf("http", address);
-    std::printf("HTTP             %s\n", url.c_str());
-    if (!address.is_unix()) std::printf("metrics          %s/metrics\n", url.c_str());
+// Empty: there is none for curl.
+std::string UrlToTry(const server::Server::Addresses& at) {
+  for (const net::ListenAddress& address : at.http) {
+    if (!address.is_unix()) return UrlOf("http", address);
   }
-  for (const net::ListenAddress& address : server.resp_addresses()) {
+  for (const net::ListenAddress& address : at.http_tls) {
+    if (!address.is_unix()) return UrlOf("https", address);
+  }
+  return {};
+}
+
+void Welcome(const server::Server& server, const server::Config& config) {
+  const server::Server::Addresses& at = server.addresses();
+  const auto print_http = [](const char* name, const std::string& url, bool is_unix) {
+    std::printf("%-16s %s\n", name, url.c_str());
+    if (!is_unix) std::printf("metrics          %s/metrics\n", url.c_str());
+  };
+  for (const net::ListenAddress& address : at.http) {
+    print_http("HTTP", UrlOf("http", address), address.is_unix());
+  }
+  for (const net::ListenAddress& address : at.http_tls) {
+    print_http("HTTPS", UrlOf("https", address), address.is_unix());
+  }
+  for (const net::ListenAddress& address : at.resp) {
     std::printf("Redis protocol   %s\n", UrlOf("redis", address).c_str());
+  }
+  for (const net::ListenAddress& address : at.resp_tls) {
+    std::printf("Redis protocol   %s\n", UrlOf("rediss", address).c_str());
   }
   std::printf("rules            %s\n", config.rules.empty()
                                            ? "the examples (--rules FILE for yours)"
                                            : config.rules.c_str());
-  for (const net::ListenAddress& address : server.http_addresses()) {
-    if (address.is_unix()) continue;
-    std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n",
-                UrlOf("http", address).c_str());
-    break;
+  const std::string url = UrlToTry(at);
+  if (!url.empty()) {
+    std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n", url.c_str());
   }
   std::fflush(stdout);
 }

@@ -35,6 +35,7 @@ bool IsTwice(const simdjson::dom::object& object, std::string_view name) {
 bool ReadAttributes(const HttpExchange& exchange, JsonFields& attributes, HttpCall::Part& part) {
   std::size_t count = 0;
   bool has_address = false;
+  AddCertificate(exchange.peer, part.question);
   for (const auto& field : attributes.object()) {
     const auto value = ValueOf(field.value);
     if (!value) {
@@ -147,6 +148,7 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
   }
   if (!ReadKey(fields, part.key)) return false;
   if (!fields.Has("limit")) {
+    AddCertificate(exchange.peer, part.question);
     part.question.Add("api_key", part.key);
     if (!exchange.peer.address.empty()) part.question.Add("ip", exchange.peer.address);
     return true;

@@ -22,7 +22,23 @@ struct Peer {
   std::string address;    ///< As text, without a port; empty for Unix sockets.
   bool is_local = false;  ///< Loopback or a Unix socket: may do what needs a token, if none is set.
   std::uint16_t port = 0;
+  /// Its listener asks clients for certificates: what these say is all that counts.
+  bool asked_for_certificate = false;
+  std::string tls_subject{};  ///< Of its certificate, as RFC 2253 writes it; empty: it has none.
+  std::string tls_cn{};       ///< The common name in it.
 };
+
+/// Adds what a client's certificate says of a call. Before what the client says itself, so that it
+/// can't claim to have another, nor one at all. Administrators speak of others: not here.
+inline void AddCertificate(const Peer& peer, limiter::Question& question) {
+  using store::Operation;
+  if (!peer.asked_for_certificate || question.operation == Operation::kReset ||
+      question.operation == Operation::kGrant || question.operation == Operation::kInspect) {
+    return;
+  }
+  question.Add("tls_subject", peer.tls_subject);
+  question.Add("tls_cn", peer.tls_cn);
+}
 
 /// One part of the server's health.
 struct Condition {

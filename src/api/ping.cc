@@ -132,6 +132,7 @@ void RunPing(HttpExchange& exchange) {
   HttpCall& call = exchange.MakeCall(AnswerPing);
   call.wants_problem = AsksForProblems(request);
   Question& question = call.Add().question;
+  AddCertificate(exchange.peer, question);
   if (key != nullptr) question.Add("api_key", key->value);
   if (!exchange.peer.address.empty()) question.Add("ip", exchange.peer.address);
   question.Add("endpoint", request.path);

@@ -105,6 +105,7 @@ bool UseDefaultLimit(const HttpExchange& exchange, const Parameters& parameters,
 }
 
 void UseRules(const HttpExchange& exchange, const Parameters& parameters, Question& question) {
+  AddCertificate(exchange.peer, question);
   if (parameters.key) question.Add("api_key", *parameters.key);
   for (std::size_t i = 0; i < parameters.count; ++i) {
     question.Add(parameters.attributes[i].name, parameters.attributes[i].value);

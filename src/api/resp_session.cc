@@ -125,6 +125,7 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   std::unique_ptr<RespQuestion> asked = loop_.Take();
   asked->is_large = BytesOf(arguments) > kWorthKeeping;
   Question& question = asked->question;
+  if (!command.for_administrators) AddCertificate(client_.peer, question);
   if (!command.ask(loop_.throttle_limits(), arguments, question, replies_.Now())) {
     return loop_.GiveBack(std::move(asked));
   }

@@ -51,9 +51,12 @@ class Reading {
   }
 
   Result<Config> Finish() {
-    if (config_.http_listen.empty() && config_.resp_listen.empty()) {
+    if (config_.http_listen.empty() && config_.resp_listen.empty() &&
+        config_.http_tls.listen.empty() && config_.resp_tls.listen.empty()) {
       Tell("http.listen, resp.listen", "a server must listen somewhere");
     }
+    CheckTls("http_tls", config_.http_tls);
+    CheckTls("resp_tls", config_.resp_tls);
     if (!config_.admin_token.empty() && !config_.admin_token_file.empty()) {
       Tell("admin", "either token or token_file, not both");
     }
@@ -62,6 +65,15 @@ class Reading {
   }
 
  private:
+  void CheckTls(const std::string& section, const TlsSettings& tls) {
+    if (tls.listen.empty() != tls.certificate.empty()) {
+      Tell(section, "listen and certificate go together");
+    }
+    if ((tls.client_certificates == "off") != tls.client_ca.empty()) {
+      Tell(section, "client_ca says whose client_certificates are good: both, or neither");
+    }
+  }
+
   static std::string At(const std::string& path, const YAML::Mark& mark) {
     if (mark.is_null()) return path;
     return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);

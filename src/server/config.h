@@ -16,11 +16,23 @@
 
 namespace sluice::server {
 
+/// How the listeners with TLS of one protocol speak it.
+struct TlsSettings {
+  std::vector<std::string> listen{};
+  std::string certificate{};
+  std::string key{};  ///< Empty: in the file of the certificate.
+  std::string minimum_version = "1.2";
+  std::string client_certificates = "off";
+  std::string client_ca{};
+};
+
 /// What `sluice serve` can be told. `settings.cc` names each field for files, flags and the
 /// environment; docs/server.md explains them.
 struct Config {
   std::vector<std::string> http_listen{"127.0.0.1:8080"};
   std::vector<std::string> resp_listen{"127.0.0.1:6380"};
+  TlsSettings http_tls;
+  TlsSettings resp_tls;
   std::size_t threads = 0;  ///< 0: one for each core.
 
   std::string rules;  ///< A file. Empty: the example rules.

@@ -110,12 +110,35 @@ TEST_F(ConfigTest, AServerMustListenSomewhere) {
   EXPECT_THAT(Mistakes(), HasSubstr("must listen somewhere"));
 }
 
+TEST_F(ConfigTest, AServerMayListenWithTlsOnly) {
+  sources_.flags = {{"http.listen", "none"},
+                    {"resp.listen", "none"},
+                    {"resp_tls.listen", "127.0.0.1:6390"},
+                    {"resp_tls.certificate", "c.pem"}};
+  const Config config = *ReadConfig(sources_);
+  EXPECT_THAT(config.resp_tls.listen, ElementsAre("127.0.0.1:6390"));
+  EXPECT_EQ(config.resp_tls.minimum_version, "1.2");
+  EXPECT_TRUE(config.http_tls.listen.empty());
+}
+
+TEST_F(ConfigTest, SettingsOfTlsThatContradictEachOtherAreTold) {
+  sources_.flags = {{"http_tls.listen", ":8443"}, {"resp_tls.client_certificates", "required"}};
+  EXPECT_THAT(Mistakes(), AllOf(HasSubstr("http_tls: listen and certificate go together"),
+                                HasSubstr("resp_tls: client_ca says whose")));
+  sources_.flags = {{"http_tls.minimum_version", "1.1"}, {"http_tls.client_ca", "ca.pem"}};
+  EXPECT_THAT(Mistakes(), AllOf(HasSubstr("http_tls.minimum_version: '1.1' is none of 1.2 1.3"),
+                                HasSubstr("http_tls: client_ca says whose")));
+}
+
 TEST_F(ConfigTest, WhatIsPrintedReadsBackAsTheSame) {
   sources_.flags = {{"threads", "3"},
                     {"store_deadline", "15ms"},
                     {"http.headers", "draft-7"},
                     {"metrics.labels", "a=b,c=d"},
                     {"resp.listen", "none"},
+                    {"http_tls.listen", ":8443"},
+                    {"http_tls.certificate", "c.pem"},
+                    {"http_tls.minimum_version", "1.3"},
                     {"limits.idle_timeout", "90s"}};
   const std::string printed = PrintConfig(*ReadConfig(sources_));
   WriteFile(printed);

@@ -5,8 +5,12 @@
 
 #include <sys/socket.h>
 
+#include "server/handshake_session.h"
+
 namespace sluice::server {
 namespace {
+
+using telemetry::TlsHandshake;
 
 constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr std::uint32_t kEnding = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
@@ -20,13 +24,19 @@ constexpr Micros kFirstRequestGrace = std::chrono::milliseconds(500);
 
 }  // namespace
 
-Connection::Connection(Connections& all, net::Fd socket, const net::PeerAddress& peer)
+Connection::Connection(Connections& all, net::Fd socket, const net::PeerAddress& peer,
+                       std::unique_ptr<net::TlsChannel> tls)
     : all_(all),
       socket_(std::move(socket)),
       peer_(peer),
+      tls_(std::move(tls)),
       active_(all.loop_.Now()),
       request_began_(active_) {
-  session_ = all.make_session_(*this, peer_);
+  if (tls_) {
+    session_ = std::make_unique<HandshakeSession>();
+  } else {
+    session_ = all.make_session_(*this, {.peer = peer_});
+  }
   all_.loop_.Watch(socket_.get(), kInput, *this);
 }
 
@@ -61,7 +71,13 @@ void Connection::Read() {
   for (int i = 0; i < kMostReadsPerTurn && readable_ && !closed_ && WantsToRead(); ++i) {
     const ssize_t count = recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (count > 0) {
-      Take({buffer.data(), static_cast<std::size_t>(count)});
+      const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
+      all_.counters_.bytes_in.Add(bytes.size());
+      if (tls_) {
+        TakeSealed(bytes);
+      } else {
+        Take(bytes);
+      }
       // Less than there was room for: that was all, and epoll will tell of more. Only of the end it
       // may have told already.
       if (static_cast<std::size_t>(count) < buffer.size() && !peer_ending_) readable_ = false;
@@ -77,7 +93,6 @@ void Connection::Read() {
 }
 
 void Connection::Take(std::string_view bytes) {
-  all_.counters_.bytes_in.Add(bytes.size());
   if (lingering_) return;
   active_ = all_.loop_.Now();
   heard_ = true;
@@ -107,34 +122,52 @@ void Connection::Write() {
     if (unwritten() > all_.limits_.hard_output_bytes) {
       return Close(&all_.counters_.output_overflow);
     }
-    if (IsOver()) return End();
+    if (IsOver()) {
+      if (tls_ && tls_->End()) WriteSome();  // TLS has its own farewell.
+      if (!closed_ && unwritten() == 0) End();
+      return;
+    }
   }
   if (readable_ && WantsToRead()) all_.ReadNextTurn(*this);
 }
 
 void Connection::WriteSome() {
-  std::string& output = session_->output();
   could_write_ = all_.loop_.Now();
-  while (written_ < output.size()) {
-    const ssize_t count =
-        send(socket_.get(), output.data() + written_, output.size() - written_, MSG_NOSIGNAL);
-    if (count >= 0) {
-      written_ += static_cast<std::size_t>(count);
-      all_.counters_.bytes_out.Add(static_cast<std::uint64_t>(count));
-      active_ = all_.loop_.Now();
-      answered_ = true;
-    } else if (errno == EAGAIN) {
-      blocked_ = true;
-      break;
-    } else if (errno != EINTR) {
-      return Close(&all_.counters_.reset);
-    }
+  if (tls_) {
+    WriteSealed();
+  } else {
+    WriteOutput();
   }
+  if (closed_) return;
   DropWritten();
   if (blocked_ && !watches_out_) {
     watches_out_ = true;  // From now on: who was slow once will be again.
     all_.loop_.ChangeWatch(socket_.get(), kInput | EPOLLOUT, *this);
   }
+}
+
+void Connection::WriteOutput() {
+  const std::string& output = session_->output();
+  while (written_ < output.size() && !blocked_ && !closed_) {
+    written_ += Send(std::string_view(output).substr(written_));
+  }
+}
+
+// How much the kernel took. Where it takes no more, the connection is blocked or closed.
+std::size_t Connection::Send(std::string_view bytes) {
+  const ssize_t count = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (count >= 0) {
+    all_.counters_.bytes_out.Add(static_cast<std::uint64_t>(count));
+    active_ = all_.loop_.Now();
+    answered_ = true;
+    return static_cast<std::size_t>(count);
+  }
+  if (errno == EAGAIN) {
+    blocked_ = true;
+  } else if (errno != EINTR) {
+    Close(&all_.counters_.reset);
+  }
+  return 0;
 }
 
 void Connection::DropWritten() {
@@ -189,7 +222,7 @@ void Connection::CheckTime(SteadyTime now) {
   };
   if (lingering_) {
     if (over(lingers_since_, limits.linger)) Close(nullptr);
-  } else if (unwritten() > 0) {
+  } else if (unwritten() > 0 && !InHandshake()) {
     if (over(could_write_, limits.write_timeout)) Close(&all_.counters_.slow_closed);
   } else if (session_->pending() > 0) {
     return;  // It waits for us.
@@ -204,6 +237,10 @@ void Connection::Close(Counter* why) {
   if (closed_) return;
   closed_ = true;
   if (why != nullptr) why->Add();
+  if (InHandshake()) {
+    const bool slow = why == &all_.counters_.slow_closed;
+    Count(slow ? TlsHandshake::kTimeout : TlsHandshake::kAbandoned);
+  }
   all_.loop_.Unwatch(socket_.get(), *this);
   socket_.Close();
   all_.Bury(*this);

@@ -8,7 +8,9 @@
 #include "net/address.h"
 #include "net/fd.h"
 #include "net/readiness.h"
+#include "net/tls_channel.h"
 #include "server/connections.h"
+#include "telemetry/labels.h"
 
 namespace sluice::server {
 
@@ -16,7 +18,9 @@ namespace sluice::server {
 /// after it has closed itself.
 class Connection final : public api::SessionHost, private net::Watcher {
  public:
-  Connection(Connections& all, net::Fd socket, const net::PeerAddress& peer);
+  /// `tls`: null for one in plain text.
+  Connection(Connections& all, net::Fd socket, const net::PeerAddress& peer,
+             std::unique_ptr<net::TlsChannel> tls);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -40,10 +44,20 @@ class Connection final : public api::SessionHost, private net::Watcher {
   void OnReady(std::uint32_t events) override;
   [[nodiscard]] bool WantsToRead() const;
   [[nodiscard]] bool IsOver() const;
-  [[nodiscard]] std::size_t unwritten() const { return session_->output().size() - written_; }
+  [[nodiscard]] std::size_t unwritten() const {
+    const std::size_t sealed = tls_ ? tls_->output().size() : 0;
+    return session_->output().size() - written_ + sealed;
+  }
   void Take(std::string_view bytes);
+  void TakeSealed(std::string_view bytes);
+  void OnHandshake();
+  void Count(telemetry::TlsHandshake result);
+  [[nodiscard]] bool InHandshake() const;
   void OnEndOfInput();
   void WriteSome();
+  void WriteOutput();
+  void WriteSealed();
+  std::size_t Send(std::string_view bytes);
   void DropWritten();
   void End();
 
@@ -51,7 +65,8 @@ class Connection final : public api::SessionHost, private net::Watcher {
   net::Fd socket_;
   const net::PeerAddress peer_;
   std::unique_ptr<api::Session> session_;
-  std::size_t written_ = 0;   // So much of the output.
+  std::unique_ptr<net::TlsChannel> tls_;
+  std::size_t written_ = 0;   // So much of the output; with TLS, so much of it is sealed.
   std::size_t position_ = 0;  // In all_.connections_.
   SteadyTime active_;         // When bytes last went either way.
   SteadyTime could_write_{};  // When the kernel last took output, or would have.

@@ -16,6 +16,10 @@ ConnectionTotals& ConnectionTotals::operator+=(const ConnectionCounters& counter
   fd_limit += counters.fd_limit.value();
   bytes_in += counters.bytes_in.value();
   bytes_out += counters.bytes_out.value();
+  for (std::size_t i = 0; i < handshakes.values.size(); ++i) {
+    handshakes.values[i] += counters.handshakes.values[i].value();
+  }
+  tls_broken += counters.tls_broken.value();
   return *this;
 }
 

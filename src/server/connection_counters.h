@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/counter.h"
+#include "telemetry/labels.h"
 
 namespace sluice::server {
 
@@ -20,6 +21,8 @@ struct ConnectionCounters {
   Counter fd_limit{};         ///< Turned away for want of a file descriptor.
   Counter bytes_in{};
   Counter bytes_out{};
+  telemetry::By<telemetry::TlsHandshake, Counter> handshakes{};
+  Counter tls_broken{};  ///< After the handshake: what came was not what TLS would have sent.
 };
 
 /// The counters of several threads together, as they were a moment ago.
@@ -36,6 +39,8 @@ struct ConnectionTotals {
   std::uint64_t fd_limit = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
+  telemetry::By<telemetry::TlsHandshake, std::uint64_t> handshakes{};
+  std::uint64_t tls_broken = 0;
 
   [[nodiscard]] std::uint64_t open() const { return accepted > closed ? accepted - closed : 0; }
   ConnectionTotals& operator+=(const ConnectionCounters& counters);

@@ -44,9 +44,16 @@ Connections::~Connections() {
   DestroyBuried();
 }
 
-void Connections::Adopt(net::Fd socket, const net::PeerAddress& peer) {
+void Connections::Adopt(net::Fd socket, const net::PeerAddress& peer,
+                        std::shared_ptr<const net::TlsContext> tls) {
   counters_.accepted.Add();
-  connections_.push_back(std::make_unique<Connection>(*this, std::move(socket), peer));
+  std::unique_ptr<net::TlsChannel> channel;
+  if (tls) {
+    plain_buffer_.resize(kReadBytes + net::TlsChannel::kMostHeldBack);
+    channel = std::make_unique<net::TlsChannel>(std::move(tls));
+  }
+  connections_.push_back(
+      std::make_unique<Connection>(*this, std::move(socket), peer, std::move(channel)));
   connections_.back()->position_ = connections_.size() - 1;
   if (connections_.size() == 1) ScheduleSweep();
   if (draining_) connections_.back()->Drain();

@@ -10,8 +10,10 @@
 #include "net/fd.h"
 #include "net/loop.h"
 #include "net/timer.h"
+#include "net/tls_context.h"
 #include "server/admission.h"
 #include "server/connection_counters.h"
+#include "server/connection_facts.h"
 #include "server/connection_limits.h"
 
 namespace sluice::server {
@@ -20,7 +22,7 @@ class Connection;
 
 /// Begins a conversation with a client. Called on the connection's loop.
 using MakeSession =
-    std::function<std::unique_ptr<api::Session>(api::SessionHost& host, const net::PeerAddress&)>;
+    std::function<std::unique_ptr<api::Session>(api::SessionHost& host, const ConnectionFacts&)>;
 
 /// The connections of one kind on one loop. Lives on the loop's thread, and must be destroyed
 /// there.
@@ -37,8 +39,10 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Takes over a connection that has been admitted.
-  void Adopt(net::Fd socket, const net::PeerAddress& peer);
+  /// Takes over a connection that has been admitted. `tls`: null for one in plain text; else its
+  /// session begins after the handshake.
+  void Adopt(net::Fd socket, const net::PeerAddress& peer,
+             std::shared_ptr<const net::TlsContext> tls);
 
   /// Lets requests under way finish, and closes whoever has none. What has been sent to us by now
   /// counts as under way. At the deadline the rest is cut. `on_empty` runs once, when none is left;
@@ -67,6 +71,7 @@ class Connections {
   const Micros sweep_interval_;
   ConnectionCounters counters_;
   std::vector<char> read_buffer_;
+  std::vector<char> plain_buffer_;  // What was read with TLS; empty before the first such.
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> to_write_;
   std::vector<Connection*> to_read_;  // They have more than one turn's share.

@@ -26,20 +26,22 @@ Entrance::~Entrance() {
   loops_.Do([this](std::size_t i) { connections_[i].reset(); });
 }
 
-Result<net::ListenAddress> Entrance::Listen(const net::ListenOptions& options) {
+Result<net::ListenAddress> Entrance::Listen(const net::ListenOptions& options, Security security) {
   auto acceptor = net::Acceptor::Listen(
-      main_, options,
-      [this](net::Fd socket, const net::PeerAddress& peer) { OnAccept(std::move(socket), peer); });
+      main_, options, [this, security](net::Fd socket, const net::PeerAddress& peer) {
+        OnAccept(std::move(socket), peer, security);
+      });
   if (!acceptor) return acceptor.error();
   acceptors_.push_back(*std::move(acceptor));
   return acceptors_.back()->address();
 }
 
-void Entrance::OnAccept(net::Fd socket, const net::PeerAddress& peer) {
+void Entrance::OnAccept(net::Fd socket, const net::PeerAddress& peer, Security security) {
   const Admission::Verdict verdict = admission_.Enter(peer);
   if (verdict != Admission::Verdict::kAdmitted) {
     const bool total = verdict == Admission::Verdict::kTooMany;
     (total ? counters_.refused_total : counters_.refused_per_address).Add();
+    if (security == Security::kTls) return;
     // Fits into the socket's empty buffer, or is not worth waiting for.
     static_cast<void>(send(socket.get(), options_.refusal.data(), options_.refusal.size(),
                            MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -49,8 +51,9 @@ void Entrance::OnAccept(net::Fd socket, const net::PeerAddress& peer) {
   next_ = (next_ + 1) % loops_.size();
   // Shared, since a std::function can be copied. Dropped with it, if the loop ends before.
   auto passed = std::make_shared<net::Fd>(std::move(socket));
-  loops_[index].Post([this, index, passed = std::move(passed), peer] {
-    connections_[index]->Adopt(std::move(*passed), peer);
+  auto tls = security == Security::kTls ? tls_ : nullptr;
+  loops_[index].Post([this, index, passed = std::move(passed), peer, tls = std::move(tls)] {
+    connections_[index]->Adopt(std::move(*passed), peer, tls);
   });
 }
 

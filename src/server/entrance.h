@@ -1,23 +1,29 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/result.h>
 
 #include "net/acceptor.h"
 #include "net/loop.h"
+#include "net/tls_context.h"
 #include "server/connections.h"
 #include "server/loops.h"
 
 namespace sluice::server {
 
+enum class Security : std::uint8_t { kPlain, kTls };
+
 struct EntranceOptions {
   ConnectionLimits limits{};
-  /// What a client is told for which there is no room, before its connection is closed.
+  /// What a client is told for which there is no room, before its connection is closed. With TLS
+  /// it is told nothing: it would take a handshake.
   std::string refusal{};
 };
 
@@ -37,7 +43,11 @@ class Entrance {
   Entrance& operator=(const Entrance&) = delete;
 
   /// Returns the address, which is the real one where port 0 was asked for. May be called again.
-  Result<net::ListenAddress> Listen(const net::ListenOptions& options);
+  Result<net::ListenAddress> Listen(const net::ListenOptions& options,
+                                    Security security = Security::kPlain);
+
+  /// For connections that come from now on to listeners with TLS. Before the first of these.
+  void UseTls(std::shared_ptr<const net::TlsContext> tls) { tls_ = std::move(tls); }
 
   /// Accepts who has been waiting, listens no more, and drains all connections. `on_empty` runs on
   /// the main loop when none is left, which is soon after the deadline at the latest.
@@ -47,7 +57,7 @@ class Entrance {
   [[nodiscard]] ConnectionTotals Totals() const;
 
  private:
-  void OnAccept(net::Fd socket, const net::PeerAddress& peer);
+  void OnAccept(net::Fd socket, const net::PeerAddress& peer, Security security);
 
   net::Loop& main_;
   Loops& loops_;
@@ -56,6 +66,7 @@ class Entrance {
   ConnectionCounters counters_;  // Of those that never reach a loop.
   std::vector<std::unique_ptr<Connections>> connections_;
   std::vector<std::unique_ptr<net::Acceptor>> acceptors_;
+  std::shared_ptr<const net::TlsContext> tls_;
   std::size_t next_ = 0;
 };
 

@@ -55,6 +55,17 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
   return sum;
 }
 
+telemetry::TlsSnapshot TlsOf(const EntranceFigures& entrance) {
+  const TlsFiles& files = *entrance.tls;
+  return {.protocol = entrance.protocol,
+          .handshakes = entrance.connections.handshakes,
+          .broken = entrance.connections.tls_broken,
+          .certificate_expires =
+              std::chrono::sys_seconds(std::chrono::seconds(files.expires_seconds())),
+          .reloads_succeeded = files.good_reloads(),
+          .reloads_failed = files.failed_reloads()};
+}
+
 telemetry::RulesSnapshot RulesOf(const Shared& shared) {
   const rules::RulesStatus status = shared.rules.Status();
   return {.version = std::to_string(status.active.number),
@@ -80,14 +91,15 @@ telemetry::Enforcement EnforcementOf(const Shared& shared) {
 }  // namespace
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         const ConnectionTotals& http, const ConnectionTotals& resp,
-                         std::string& out) {
+                         std::span<const EntranceFigures> entrances, std::string& out) {
   MetricsSnapshot snapshot;
   std::vector<const telemetry::LoopCounters*> loops;
   for (const Worker* worker : workers) loops.push_back(&worker->counters());
   ReadLoops(shared.rule_ids, loops, snapshot);
-  AddConnections(http, Protocol::kHttp, snapshot.loops);
-  AddConnections(resp, Protocol::kResp, snapshot.loops);
+  for (const EntranceFigures& entrance : entrances) {
+    AddConnections(entrance.connections, entrance.protocol, snapshot.loops);
+    if (entrance.tls != nullptr) snapshot.tls.push_back(TlsOf(entrance));
+  }
   snapshot.keys = KeysOf(*shared.memory);
   if (shared.redis) snapshot.redis = RedisOf(workers);
   snapshot.rules = RulesOf(shared);

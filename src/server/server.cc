@@ -29,6 +29,10 @@ constexpr std::string_view kTooManyHttp =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
     "Retry-After: 1\r\n\r\n";
 constexpr std::string_view kTooManyResp = "-ERR max number of clients reached\r\n";
+constexpr std::string_view kPlainHttp =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 41\r\n\r\nThis port speaks HTTPS: ask with https://";
+constexpr std::string_view kPlainResp = "-ERR this port speaks TLS\r\n";
 
 Error Blame(std::string_view setting, const std::string& what) {
   return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
@@ -91,7 +95,8 @@ Server::Server(const Config& config, const telemetry::LogOptions& log)
     : shared_(config, log),
       loops_(config.threads),
       admission_({.connections = config.max_connections,
-                  .per_address = config.max_connections_per_address}) {}
+                  .per_address = config.max_connections_per_address}),
+      tls_(main_, shared_.log) {}
 
 Server::~Server() {
   watch_.reset();
@@ -128,26 +133,34 @@ Result<bool> Server::Prepare() {
   loops_.Do([this](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_, static_cast<Operations&>(*this));
   });
-  http_ = std::make_unique<Entrance>(
-      main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyHttp),
-      [this](std::size_t i) -> MakeSession {
-        return
-            [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
-              return worker->NewHttpSession(carrier, peer);
-            };
-      });
-  resp_ = std::make_unique<Entrance>(
-      main_, loops_, admission_, EntranceOptionsOf(shared_.config, kTooManyResp),
-      [this](std::size_t i) -> MakeSession {
-        return
-            [worker = workers_[i].get()](api::SessionHost& carrier, const net::PeerAddress& peer) {
-              return worker->NewRespSession(carrier, peer);
-            };
-      });
-  if (auto listens = Listen(*http_, shared_.config.http_listen, "http", http_at_); !listens) {
-    return listens.error();
+  const auto entrance = [this](std::string_view refusal, auto new_session) {
+    return std::make_unique<Entrance>(
+        main_, loops_, admission_, EntranceOptionsOf(shared_.config, refusal),
+        [this, new_session](std::size_t i) -> MakeSession {
+          return [worker = workers_[i].get(), new_session](api::SessionHost& carrier,
+                                                           const ConnectionFacts& facts) {
+            return (worker->*new_session)(carrier, facts);
+          };
+        });
+  };
+  http_ = entrance(kTooManyHttp, &Worker::NewHttpSession);
+  resp_ = entrance(kTooManyResp, &Worker::NewRespSession);
+  return Open();
+}
+
+Result<bool> Server::Open() {
+  const Config& config = shared_.config;
+  auto open = Listen(*http_, config.http_listen, "http", Security::kPlain, at_.http);
+  if (open) {
+    open = ListenWithTls(*http_, "http_tls", config.http_tls,
+                         TlsOptionsOf(config.http_tls, "http/1.1", kPlainHttp), at_.http_tls);
   }
-  return Listen(*resp_, shared_.config.resp_listen, "resp", resp_at_);
+  if (open) open = Listen(*resp_, config.resp_listen, "resp", Security::kPlain, at_.resp);
+  if (open) {
+    open = ListenWithTls(*resp_, "resp_tls", config.resp_tls,
+                         TlsOptionsOf(config.resp_tls, "", kPlainResp), at_.resp_tls);
+  }
+  return open;
 }
 
 Result<bool> Server::ReadSecrets() {
@@ -231,18 +244,28 @@ void Server::TellOfLoad(const rules::LoadReport& report) {
 }
 
 Result<bool> Server::Listen(Entrance& entrance, const std::vector<std::string>& addresses,
-                            std::string_view protocol, std::vector<net::ListenAddress>& at) {
-  const std::string setting = std::string(protocol) + ".listen";
+                            std::string_view section, Security security,
+                            std::vector<net::ListenAddress>& at) {
+  const std::string setting = std::string(section) + ".listen";
   for (const std::string& text : addresses) {
     auto address = net::ParseListenAddress(text);
     if (!address) return Blame(setting, address.error().message);
-    auto real = entrance.Listen({.address = *address});
+    auto real = entrance.Listen({.address = *address}, security);
     if (!real) return Blame(setting, real.error().message);
     shared_.log.Write(LogLevel::kInfo, "listening",
-                      {{"protocol", protocol}, {"address", net::ToText(*real)}});
+                      {{"protocol", section}, {"address", net::ToText(*real)}});
     at.push_back(std::move(*real));
   }
   return true;
+}
+
+Result<bool> Server::ListenWithTls(Entrance& entrance, std::string_view section,
+                                   const TlsSettings& settings,
+                                   const net::TlsServerOptions& options,
+                                   std::vector<net::ListenAddress>& at) {
+  if (settings.listen.empty()) return true;
+  if (auto kept = tls_.Keep(std::string(section), options, entrance); !kept) return kept.error();
+  return Listen(entrance, settings.listen, section, Security::kTls, at);
 }
 
 Server::Ended Server::Run(const std::function<void()>& on_ready) {
@@ -257,6 +280,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                                     [&] {
                                       systemd.Reloading();
                                       ReloadRules();
+                                      tls_.Reload();
                                       systemd.Ready();
                                     }});
   const Watchdog watchdog(main_, systemd, environment.watchdog,
@@ -310,8 +334,16 @@ void Server::MakeMetrics(net::Loop& asker, std::function<void(std::string page)>
   main_.Post([this, &asker, done = std::move(done)] {
     std::vector<const Worker*> workers;
     for (const auto& worker : workers_) workers.push_back(worker.get());
+    const EntranceFigures entrances[] = {
+        {.protocol = telemetry::Protocol::kHttp,
+         .connections = http_->Totals(),
+         .tls = tls_.Find("http_tls")},
+        {.protocol = telemetry::Protocol::kResp,
+         .connections = resp_->Totals(),
+         .tls = tls_.Find("resp_tls")},
+    };
     const auto page = std::make_shared<std::string>();
-    AppendServerMetrics(shared_, workers, http_->Totals(), resp_->Totals(), *page);
+    AppendServerMetrics(shared_, workers, entrances, *page);
     asker.Post([page, done] { done(std::move(*page)); });
   });
 }

@@ -17,6 +17,7 @@
 #include "server/entrance.h"
 #include "server/loops.h"
 #include "server/shared.h"
+#include "server/tls_keeper.h"
 #include "server/worker.h"
 
 namespace sluice::server {
@@ -46,8 +47,10 @@ class Server final : private Operations {
   void End();
 
   /// Where it listens really.
-  [[nodiscard]] const std::vector<net::ListenAddress>& http_addresses() const { return http_at_; }
-  [[nodiscard]] const std::vector<net::ListenAddress>& resp_addresses() const { return resp_at_; }
+  struct Addresses {
+    std::vector<net::ListenAddress> http{}, http_tls{}, resp{}, resp_tls{};
+  };
+  [[nodiscard]] const Addresses& addresses() const { return at_; }
 
  private:
   Server(const Config& config, const telemetry::LogOptions& log);
@@ -56,8 +59,13 @@ class Server final : private Operations {
   Result<bool> ReadSecrets();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
+  Result<bool> Open();
   Result<bool> Listen(Entrance& entrance, const std::vector<std::string>& addresses,
-                      std::string_view protocol, std::vector<net::ListenAddress>& at);
+                      std::string_view section, Security security,
+                      std::vector<net::ListenAddress>& at);
+  Result<bool> ListenWithTls(Entrance& entrance, std::string_view section,
+                             const TlsSettings& settings, const net::TlsServerOptions& options,
+                             std::vector<net::ListenAddress>& at);
   void Drain();
   void GiveUp();
   void TellOfLoad(const rules::LoadReport& report);
@@ -75,8 +83,8 @@ class Server final : private Operations {
   Admission admission_;
   std::unique_ptr<Entrance> http_;
   std::unique_ptr<Entrance> resp_;
-  std::vector<net::ListenAddress> http_at_;
-  std::vector<net::ListenAddress> resp_at_;
+  TlsKeeper tls_;
+  Addresses at_;
   std::size_t entrances_open_ = 0;
   net::Timer last_resort_{main_, [this] { GiveUp(); }};
   Ended ended_ = Ended::kWell;

@@ -129,17 +129,23 @@ std::string WithoutPassword(const std::string& url) {
   return url.substr(0, colon + 1) + "********" + url.substr(at);
 }
 
+// A path of members leads to a field, or to a field of a field.
+template <auto... Path>
+auto& FieldOf(auto& config) {
+  return (config.*....*Path);
+}
+
 // Each field knows its own name only once: the type says how it is read and printed.
-template <auto Field>
+template <auto... Path>
 Mistake SetText(Config& config, std::string_view text) {
-  config.*Field = text;
+  FieldOf<Path...>(config) = text;
   return std::nullopt;
 }
-template <auto Field>
+template <auto... Path>
 std::string GetText(const Config& config) {
-  return config.*Field;
+  return FieldOf<Path...>(config);
 }
-template <auto Field>
+template <auto... Path>
 Mistake SetAddresses(Config& config, std::string_view text) {
   std::vector<std::string> addresses = SplitList(text);
   for (const std::string& address : addresses) {
@@ -147,12 +153,12 @@ Mistake SetAddresses(Config& config, std::string_view text) {
       return parsed.error().message;
     }
   }
-  config.*Field = std::move(addresses);
+  FieldOf<Path...>(config) = std::move(addresses);
   return std::nullopt;
 }
-template <auto Field>
+template <auto... Path>
 std::string GetList(const Config& config) {
-  return JoinList(config.*Field);
+  return JoinList(FieldOf<Path...>(config));
 }
 template <auto Field, std::size_t least, std::size_t most>
 Mistake SetNumber(Config& config, std::string_view text) {
@@ -173,7 +179,42 @@ std::string GetDuration(const Config& config) {
 
 constexpr std::size_t kMany = std::numeric_limits<std::int64_t>::max();
 
-constexpr auto kSettings = std::to_array<Setting>({
+// The section of one protocol. Its names are written out, so that they can be searched for.
+template <auto Section>
+constexpr std::array<Setting, 6> TlsSection(const std::array<std::string_view, 6>& names,
+                                            std::string_view flag) {
+  return {{
+      {names[0], flag, "ADDRESS[,…]", "Where it is spoken with TLS.", false,
+       SetAddresses<Section, &TlsSettings::listen>, GetList<Section, &TlsSettings::listen>},
+      {names[1], "", "FILE", "The certificate and its chain, PEM.", false,
+       SetText<Section, &TlsSettings::certificate>, GetText<Section, &TlsSettings::certificate>},
+      {names[2], "", "FILE", "Its private key, PEM. Without it, in the certificate's file.", false,
+       SetText<Section, &TlsSettings::key>, GetText<Section, &TlsSettings::key>},
+      {names[3], "", "1.2|1.3", "The oldest version of TLS that is spoken.", false,
+       [](Config& config, std::string_view text) {
+         return ReadOneOf(text, {"1.2", "1.3"}, (config.*Section).minimum_version);
+       },
+       GetText<Section, &TlsSettings::minimum_version>},
+      {names[4], "", "off|optional|required", "Whether clients show certificates.", false,
+       [](Config& config, std::string_view text) {
+         return ReadOneOf(text, {"off", "optional", "required"},
+                          (config.*Section).client_certificates);
+       },
+       GetText<Section, &TlsSettings::client_certificates>},
+      {names[5], "", "FILE", "Whose certificates of clients are good, PEM.", false,
+       SetText<Section, &TlsSettings::client_ca>, GetText<Section, &TlsSettings::client_ca>},
+  }};
+}
+
+template <std::size_t... sizes>
+constexpr auto Joined(const std::array<Setting, sizes>&... parts) {
+  std::array<Setting, (sizes + ...)> all{};
+  auto* next = all.begin();
+  ((next = std::copy(parts.begin(), parts.end(), next)), ...);
+  return all;
+}
+
+constexpr auto kPlainSettings = std::to_array<Setting>({
     {"http.listen", "http", "ADDRESS[,…]",
      "Where HTTP is spoken: 127.0.0.1:8080, [::1]:8080, :8080 "
      "(every address), unix:/path, or none.",
@@ -273,6 +314,17 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Config& config, std::string_view text) { return ReadLabels(text, config.metrics_labels); },
      [](const Config& config) { return PrintLabels(config.metrics_labels); }},
 });
+
+constexpr auto kSettings =
+    Joined(kPlainSettings,
+           TlsSection<&Config::http_tls>(
+               {"http_tls.listen", "http_tls.certificate", "http_tls.key",
+                "http_tls.minimum_version", "http_tls.client_certificates", "http_tls.client_ca"},
+               "http-tls"),
+           TlsSection<&Config::resp_tls>(
+               {"resp_tls.listen", "resp_tls.certificate", "resp_tls.key",
+                "resp_tls.minimum_version", "resp_tls.client_certificates", "resp_tls.client_ca"},
+               "resp-tls"));
 
 }  // namespace
 

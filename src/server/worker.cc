@@ -102,20 +102,23 @@ Worker::~Worker() {
 }
 
 std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
-                                                     const net::PeerAddress& peer) {
-  return std::make_unique<api::HttpSession>(http_, carrier, PeerOf(peer));
+                                                     const ConnectionFacts& facts) {
+  return std::make_unique<api::HttpSession>(http_, carrier, PeerOf(facts));
 }
 
 std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
-                                                     const net::PeerAddress& peer) {
-  return std::make_unique<api::RespSession>(resp_, carrier, PeerOf(peer));
+                                                     const ConnectionFacts& facts) {
+  return std::make_unique<api::RespSession>(resp_, carrier, PeerOf(facts));
 }
 
-api::Peer Worker::PeerOf(const net::PeerAddress& peer) {
-  const bool is_unix = peer.family() == net::PeerAddress::Family::kUnix;
-  return {.address = is_unix ? std::string() : std::string(peer.text()),
-          .is_local = peer.is_local(),
-          .port = peer.port()};
+api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
+  const bool is_unix = facts.peer.family() == net::PeerAddress::Family::kUnix;
+  return {.address = is_unix ? std::string() : std::string(facts.peer.text()),
+          .is_local = facts.peer.is_local(),
+          .port = facts.peer.port(),
+          .asked_for_certificate = facts.asked_for_certificate,
+          .tls_subject = facts.subject.name,
+          .tls_cn = facts.subject.common_name};
 }
 
 redis::Stats Worker::RedisStatsApprox() const {

@@ -14,10 +14,10 @@
 #include "api/session.h"
 #include "base/clock.h"
 #include "limiter/limiter.h"
-#include "net/address.h"
 #include "net/loop.h"
 #include "redis/client.h"
 #include "rules/live_rules.h"
+#include "server/connection_facts.h"
 #include "server/shared.h"
 #include "store/redis/redis_store.h"
 #include "store/store.h"
@@ -49,9 +49,9 @@ class Worker final : public api::Host, private limiter::Observer {
   Worker& operator=(const Worker&) = delete;
 
   std::unique_ptr<api::Session> NewHttpSession(api::SessionHost& carrier,
-                                               const net::PeerAddress& peer);
+                                               const ConnectionFacts& facts);
   std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
-                                               const net::PeerAddress& peer);
+                                               const ConnectionFacts& facts);
 
   [[nodiscard]] const telemetry::LoopCounters& counters() const { return counters_; }
   /// Of Redis; zeros without.
@@ -94,7 +94,7 @@ class Worker final : public api::Host, private limiter::Observer {
   /// The name under which limits are counted that requests bring themselves.
   static constexpr std::string_view kOwnLimits = "_request";
 
-  static api::Peer PeerOf(const net::PeerAddress& peer);
+  static api::Peer PeerOf(const ConnectionFacts& facts);
   void CountLimits(const limiter::Question& question);
   bool SamplesThis() override;
   void Took(const limiter::Question& question, const limiter::TimesTaken& times) override;

@@ -53,6 +53,20 @@ enum class Bound : std::uint8_t {
   kOutputBuffer,
 };
 
+/// How a TLS handshake went.
+enum class TlsHandshake : std::uint8_t {
+  kDone,
+  kResumed,        ///< Done in short: the client had been here before.
+  kNotTls,         ///< The client does not speak it.
+  kNothingShared,  ///< No version, cipher or ALPN protocol that both would speak.
+  kNoCertificate,  ///< The client showed none, and had to.
+  kBadCertificate,
+  kRefused,    ///< By the client; most don't trust our certificate.
+  kBroken,     ///< Against the protocol.
+  kTimeout,    ///< The client took too long.
+  kAbandoned,  ///< The client went away, or the server ended.
+};
+
 enum class Enforcement : std::uint8_t { kOn, kShadow, kOff };
 
 /// The names of an enum's members, in their order: the values of the label.
@@ -79,6 +93,10 @@ inline constexpr std::array<std::string_view, 4> kLabels<Refusal>{
 template <>
 inline constexpr std::array<std::string_view, 6> kLabels<Bound>{
     "idle", "slow_request", "header_size", "body_size", "pipeline", "output_buffer"};
+template <>
+inline constexpr std::array<std::string_view, 10> kLabels<TlsHandshake>{
+    "done",    "resumed", "not_tls", "nothing_shared", "no_certificate", "bad_certificate",
+    "refused", "broken",  "timeout", "abandoned"};
 template <>
 inline constexpr std::array<std::string_view, 3> kLabels<Enforcement>{"on", "shadow", "off"};
 /// As AlgorithmName has them, which lives in a room that this one does not look into.

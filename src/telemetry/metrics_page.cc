@@ -115,6 +115,34 @@ void WriteConnections(PrometheusText& text, const LoopTotals& loops) {
   EachOf(text, "protocol", loops.protocol_errors);
 }
 
+void WriteTls(PrometheusText& text, const std::vector<TlsSnapshot>& tls) {
+  text.Family("rate_limiter_tls_handshakes_total", kCounter, "TLS handshakes by how they went.");
+  for (const TlsSnapshot& one : tls) {
+    for (std::size_t i = 0; i < one.handshakes.kSize; ++i) {
+      text.Sample({{"protocol", LabelOf(one.protocol)}, {"result", kLabels<TlsHandshake>[i]}},
+                  one.handshakes.values[i]);
+    }
+  }
+  text.Family("rate_limiter_tls_broken_total", kCounter,
+              "Connections cut after their handshake because what came was not right.");
+  for (const TlsSnapshot& one : tls) {
+    text.Sample({{"protocol", LabelOf(one.protocol)}}, one.broken);
+  }
+  text.Family("rate_limiter_tls_certificate_expiry_timestamp_seconds", kGauge,
+              "When the certificate in use stops being good.");
+  for (const TlsSnapshot& one : tls) {
+    text.Sample({{"protocol", LabelOf(one.protocol)}},
+                static_cast<std::int64_t>(one.certificate_expires.time_since_epoch().count()));
+  }
+  text.Family("rate_limiter_tls_reloads_total", kCounter,
+              "Attempts to load the files of TLS again.");
+  for (const TlsSnapshot& one : tls) {
+    const std::string_view protocol = LabelOf(one.protocol);
+    text.Sample({{"protocol", protocol}, {"result", "success"}}, one.reloads_succeeded);
+    text.Sample({{"protocol", protocol}, {"result", "failure"}}, one.reloads_failed);
+  }
+}
+
 void WriteRules(PrometheusText& text, const RulesSnapshot& rules) {
   text.Family("rate_limiter_rules_info", kInfo, "The active rules.");
   text.Sample({{"version", rules.version}, {"hash", rules.hash}}, std::uint64_t{1});
@@ -171,6 +199,7 @@ void AppendMetricsPage(const MetricsSnapshot& snapshot, MetricsFormat format,
   if (snapshot.keys) WriteKeys(text, *snapshot.keys);
   if (snapshot.redis) WriteRedis(text, *snapshot.redis);
   WriteConnections(text, snapshot.loops);
+  if (!snapshot.tls.empty()) WriteTls(text, snapshot.tls);
   WriteRules(text, snapshot.rules);
   WriteServer(text, snapshot);
   if (snapshot.process) WriteProcess(text, *snapshot.process);

@@ -114,6 +114,16 @@ TEST(MetricsPageTest, ItTellsWhatTheServerSaysOfItself) {
   EXPECT_EQ(value("rate_limiter_reloads_total", {{"result", "success"}}), "5");
   EXPECT_EQ(value("rate_limiter_reloads_total", {{"result", "failure"}}), "1");
   EXPECT_EQ(value("rate_limiter_rules_info", {{"version", "7"}, {"hash", "5f2c"}}), "1");
+  EXPECT_EQ(
+      value("rate_limiter_tls_handshakes_total", {{"protocol", "resp"}, {"result", "not_tls"}}),
+      "4");
+  EXPECT_EQ(value("rate_limiter_tls_broken_total", {{"protocol", "resp"}}), "2");
+  EXPECT_EQ(value("rate_limiter_tls_certificate_expiry_timestamp_seconds", {{"protocol", "resp"}}),
+            "1800000000");
+  EXPECT_EQ(value("rate_limiter_tls_reloads_total", {{"protocol", "resp"}, {"result", "success"}}),
+            "3");
+  EXPECT_EQ(value("rate_limiter_tls_reloads_total", {{"protocol", "resp"}, {"result", "failure"}}),
+            "1");
   EXPECT_EQ(value("rate_limiter_enforcement", {{"mode", "on"}}), "0");
   EXPECT_EQ(value("rate_limiter_enforcement", {{"mode", "shadow"}}), "1");
   EXPECT_EQ(value("rate_limiter_log_lines_total", {{"level", "warn"}}), "6");

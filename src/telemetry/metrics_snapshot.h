@@ -43,6 +43,16 @@ struct RedisSnapshot {
   std::uint64_t in_flight = 0;
 };
 
+/// The TLS listeners of one protocol.
+struct TlsSnapshot {
+  Protocol protocol{};
+  By<TlsHandshake, std::uint64_t> handshakes{};
+  std::uint64_t broken = 0;  ///< Connections cut after their handshake.
+  std::chrono::sys_seconds certificate_expires{};
+  std::uint64_t reloads_succeeded = 0;
+  std::uint64_t reloads_failed = 0;
+};
+
 struct RulesSnapshot {
   std::string version;
   std::string hash;
@@ -80,6 +90,7 @@ struct MetricsSnapshot {
   std::vector<RuleTotals> requests;
   std::optional<KeysSnapshot> keys;    ///< With the memory store.
   std::optional<RedisSnapshot> redis;  ///< With Redis.
+  std::vector<TlsSnapshot> tls;        ///< Of the protocols that have such listeners.
   RulesSnapshot rules;
   Enforcement enforcement{};
   bool ready = false;

@@ -24,9 +24,10 @@ void Held::Release() {
   for (const auto& answer : answers) answer();
 }
 
-LineSession::LineSession(api::SessionHost& host, net::Loop& loop, std::size_t loop_number,
-                         Held& held)
+LineSession::LineSession(api::SessionHost& host, const ConnectionFacts& facts, net::Loop& loop,
+                         std::size_t loop_number, Held& held)
     : host_(host),
+      facts_(facts),
       loop_(loop),
       loop_number_(loop_number),
       held_(held),
@@ -62,6 +63,8 @@ void LineSession::Answer(const std::string& line) {
     output_.append(std::strtoul(line.c_str() + 4, nullptr, 10), 'x');
   } else if (line == "which loop?") {
     output_.append(std::to_string(loop_number_)).append("\n");
+  } else if (line == "who am I?") {
+    output_.append(facts_.subject.name).append("\n");
   } else if (line == "quit") {
     output_ += "bye\n";
     closing_ = true;

@@ -9,6 +9,7 @@
 
 #include "api/session.h"
 #include "net/loop.h"
+#include "server/connection_facts.h"
 
 namespace sluice::server::testing {
 
@@ -26,10 +27,12 @@ class Held {
 };
 
 /// A protocol for tests: each line comes back. But `hold` is answered when the test says so, `big
-/// 9` with nine bytes, `which loop?` with the loop's number, and `quit` with `bye` and the end.
+/// 9` with nine bytes, `which loop?` with the loop's number, `who am I?` with the subject of the
+/// client's certificate, and `quit` with `bye` and the end.
 class LineSession final : public api::Session {
  public:
-  LineSession(api::SessionHost& host, net::Loop& loop, std::size_t loop_number, Held& held);
+  LineSession(api::SessionHost& host, const ConnectionFacts& facts, net::Loop& loop,
+              std::size_t loop_number, Held& held);
 
   void Receive(std::string_view bytes) override;
   [[nodiscard]] bool in_request() const override { return !line_.empty(); }
@@ -40,6 +43,7 @@ class LineSession final : public api::Session {
   void CloseIfDrained();
 
   api::SessionHost& host_;
+  const ConnectionFacts facts_;
   net::Loop& loop_;
   const std::size_t loop_number_;
   Held& held_;

@@ -11,22 +11,24 @@ TestServer::TestServer(const TestServerOptions& options)
   main_.Do([&] {
     entrance_ = std::make_unique<Entrance>(
         main_.loop(), loops_, admission_, options.entrance, [this](std::size_t index) {
-          return [this, index](api::SessionHost& host, const net::PeerAddress&) {
-            return std::make_unique<LineSession>(host, loops_[index], index, held_);
+          return [this, index](api::SessionHost& host, const ConnectionFacts& facts) {
+            return std::make_unique<LineSession>(host, facts, loops_[index], index, held_);
           };
         });
+    entrance_->UseTls(options.tls);
   });
-  address_ = ListenToo({.address = {.host = "127.0.0.1"}});
+  address_ = ListenToo({.address = {.host = "127.0.0.1"}},
+                       options.tls ? Security::kTls : Security::kPlain);
 }
 
 TestServer::~TestServer() {
   main_.Do([this] { entrance_.reset(); });
 }
 
-net::ListenAddress TestServer::ListenToo(const net::ListenOptions& options) {
+net::ListenAddress TestServer::ListenToo(const net::ListenOptions& options, Security security) {
   net::ListenAddress address;
   main_.Do([&] {
-    const auto listening = entrance_->Listen(options);
+    const auto listening = entrance_->Listen(options, security);
     EXPECT_TRUE(listening) << listening.error().message;
     if (listening) address = *listening;
   });

@@ -13,6 +13,7 @@ struct TestServerOptions {
   std::size_t loops = 2;
   EntranceOptions entrance{};
   AdmissionLimits admission{};
+  std::shared_ptr<const net::TlsContext> tls{};  ///< Null: it speaks in plain text.
 };
 
 /// A server of line sessions with threads of its own, on a port of 127.0.0.1 that was free.
@@ -22,7 +23,8 @@ class TestServer {
   ~TestServer();
 
   [[nodiscard]] const net::ListenAddress& address() const { return address_; }
-  net::ListenAddress ListenToo(const net::ListenOptions& options);
+  net::ListenAddress ListenToo(const net::ListenOptions& options,
+                               Security security = Security::kPlain);
   [[nodiscard]] Held& held() { return held_; }
   [[nodiscard]] Admission& admission() { return admission_; }
   [[nodiscard]] ConnectionTotals totals() const { return entrance_->Totals(); }

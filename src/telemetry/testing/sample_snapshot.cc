@@ -38,6 +38,13 @@ MetricsSnapshot SampleSnapshot() {
   ReadLoops(ids, loops, snapshot);
   snapshot.keys = {.active = 12, .bytes = 400, .evicted = 0, .expired = 3, .refused = 1};
   snapshot.redis = {.connected = 2, .connects = 3, .disconnects = 1, .calls = 9, .in_flight = 4};
+  snapshot.tls.push_back(
+      {.protocol = Protocol::kResp,
+       .broken = 2,
+       .certificate_expires = std::chrono::sys_seconds(std::chrono::seconds(1'800'000'000)),
+       .reloads_succeeded = 3,
+       .reloads_failed = 1});
+  snapshot.tls.back().handshakes[TlsHandshake::kNotTls] = 4;
   snapshot.rules = {.version = "7",
                     .hash = "5f2c",
                     .active = 2,

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "net/address.h"
+#include "net/tls_channel.h"
+
+namespace sluice::server {
+
+/// What is known of a connection when its conversation begins, whatever is said in it.
+struct ConnectionFacts {
+  net::PeerAddress peer{};
+  bool asked_for_certificate = false;  ///< By TLS: what `subject` says is all there is to say.
+  net::TlsSubject subject{};           ///< What the client's certificate says.
+};
+
+}  // namespace sluice::server

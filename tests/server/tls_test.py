@@ -1,0 +1,382 @@
+"""Talks TLS with the server of the binary named by SLUICE, as curl, openssl, redis-cli and impolite clients do."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+PATIENCE = 30  # Seconds; a busy machine is no failure.
+
+PER_SUBJECT = """
+rules:
+  - { id: known, match: { tls_cn: alice }, per: tls_subject, algorithm: fixed_window, limit: 2, window: 1d }
+  - { id: others, match: { tls_subject: { absent: true } }, algorithm: fixed_window, limit: 50, window: 1d }
+"""
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], capture_output=True, timeout=PATIENCE, check=True)
+
+
+class Authority:
+    """Signs certificates, which lie in a folder as NAME.pem and NAME.key."""
+
+    def __init__(self, folder, name="ca"):
+        self.folder = Path(folder)
+        self.certificate = self.folder / f"{name}.pem"
+        self.key = self.folder / f"{name}.key"
+        self._new_key(self.key)
+        openssl("req", "-x509", "-new", "-key", self.key, "-out", self.certificate, "-days", "2", "-subj", f"/CN={name}")
+
+    def issue(self, name, subject="/CN=localhost"):
+        certificate, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        request, names = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
+        names.write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n", encoding="utf-8")
+        new_key, new_certificate = key.with_suffix(".key.new"), certificate.with_suffix(".pem.new")
+        self._new_key(new_key)
+        openssl("req", "-new", "-key", new_key, "-out", request, "-subj", subject)
+        openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial",
+                "-extfile", names, "-out", new_certificate, "-days", "2")  # fmt: skip
+        new_key.rename(key)
+        new_certificate.rename(certificate)
+        return certificate, key
+
+    @staticmethod
+    def _new_key(path):
+        openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
+
+
+class Server:
+    """A server with TLS on ports of its own, plain HTTP for its metrics; ends with the test."""
+
+    def __init__(self, certificate, key, *flags):
+        tls = []
+        for protocol in ("http", "resp"):
+            tls += [f"--{protocol}-tls", "127.0.0.1:0", f"--{protocol}-tls-certificate", certificate]
+            tls += [f"--{protocol}-tls-key", key]
+        self.process = subprocess.Popen(
+            [os.environ["SLUICE"], "serve", "--http", "127.0.0.1:0", "--resp", "none", "--threads", "2", *tls, *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.log = []
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.reader.start()
+        ports = {}
+        for line in self.process.stdout:
+            if found := re.match(r"(?:HTTPS?|Redis protocol) +(\w+)://127\.0\.0\.1:(\d+)", line):
+                ports[found[1]] = int(found[2])
+            if "curl" in line:
+                break
+        self.http, self.https, self.rediss = ports["http"], ports["https"], ports["rediss"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def metric(self, name, **labels):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)
+        connection.request("GET", "/metrics")
+        page = connection.getresponse().read().decode()
+        connection.close()
+        series = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        return int(re.search(rf"^rate_limiter_{name}{{{series}}} (\d+)$", page, re.MULTILINE)[1])
+
+    def handshakes(self, result, protocol="http"):
+        return self.metric("tls_handshakes_total", protocol=protocol, result=result)
+
+    def logged(self, text):
+        return until(lambda: any(text in line for line in list(self.log)))
+
+
+def until(condition):
+    give_up = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class TlsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="sluice-tls-")
+        cls.folder = Path(cls.holder.name)
+        cls.authority = Authority(cls.folder)
+        cls.certificate, cls.key = cls.authority.issue("server")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def start(self, *flags):
+        server = self.enterContext(Server(self.certificate, self.key, *flags))
+        self.server = server
+        return server
+
+    def curl(self, *arguments, path="/api/ping", check=True):
+        told = subprocess.run(
+            ["curl", "-sS", "-i", "--cacert", self.authority.certificate, *map(str, arguments),
+             f"https://127.0.0.1:{self.server.https}{path}"],  # fmt: skip
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        if check:
+            self.assertEqual(told.returncode, 0, told.stderr)
+        return told
+
+    def s_client(self, *arguments, say=""):
+        return subprocess.run(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{self.server.https}", "-CAfile",
+             str(self.authority.certificate), *map(str, arguments)],
+            input=say, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+
+    def client(self, **identity):
+        context = ssl.create_default_context(cafile=str(self.authority.certificate))
+        if identity:
+            context.load_cert_chain(**identity)
+        raw = socket.create_connection(("127.0.0.1", self.server.https), timeout=PATIENCE)
+        return context.wrap_socket(raw, server_hostname="localhost")
+
+
+class Talk(TlsTest):
+    def test_curl_asks_with_https(self):
+        self.start()
+        told = self.curl("-H", "X-API-Key: demo-key", "-w", "%{http_version} %{ssl_verify_result}")
+        self.assertIn("HTTP/1.1 200 OK", told.stdout)
+        self.assertIn('{"message":"pong"}1.1 0', told.stdout)
+
+    def test_a_connection_is_kept_for_the_next_request(self):
+        server = self.start()
+        url = f"https://127.0.0.1:{server.https}/api/ping"
+        told = self.curl("-w", "connects=%{num_connects}", url, url)
+        self.assertEqual(re.findall(r"connects=(\d)", told.stdout), ["1", "0", "0"])
+        self.assertEqual(server.handshakes("done"), 1)
+
+    def test_a_big_pipeline_is_answered_in_order(self):
+        self.start()
+        requests = "".join(
+            f"GET /api/v1/rate-limit/check?key=client-{i} HTTP/1.1\r\nHost: localhost\r\n\r\n" for i in range(5000)
+        )
+        with self.client() as client:
+            sender = threading.Thread(target=lambda: client.sendall(requests.encode()))
+            sender.start()
+            answers = client.makefile("rb")
+            for i in range(5000):
+                head = {}
+                self.assertIn(b"200 OK", answers.readline())
+                while line := answers.readline().strip():
+                    name, value = line.decode().split(": ", 1)
+                    head[name] = value
+                body = json.loads(answers.read(int(head["Content-Length"])))
+                self.assertEqual(body["key"], f"client-{i}")
+            sender.join(PATIENCE)
+
+    def test_redis_cli_asks_with_tls(self):
+        server = self.start()
+        told = subprocess.run(
+            ["redis-cli", "-p", str(server.rediss), "--tls", "--cacert", self.authority.certificate,
+             "SLUICE.CHECK", "api_key", "demo-key"],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        self.assertEqual(told.stdout.splitlines()[:3], ["1", "100", "99"], told.stderr)
+        self.assertEqual(server.handshakes("done", protocol="resp"), 1)
+
+    def test_alpn_chooses_http_1_1(self):
+        self.start()
+        self.assertIn("ALPN protocol: http/1.1", self.s_client("-alpn", "h2,http/1.1").stdout)
+        self.assertIn("no application protocol", self.s_client("-alpn", "h2").stderr)
+
+    def test_a_session_is_resumed(self):
+        server = self.start()
+        ticket = self.folder / "ticket"
+        for version in ("-tls1_2", "-tls1_3"):
+            ask = "GET /api/ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            first = self.s_client(version, "-ign_eof", "-sess_out", ticket, say=ask)
+            self.assertIn("200 OK", first.stdout)
+            again = self.s_client(version, "-ign_eof", "-sess_in", ticket, say=ask)
+            self.assertIn("Reused", again.stdout)
+        self.assertEqual((server.handshakes("done"), server.handshakes("resumed")), (2, 2))
+
+
+class Versions(TlsTest):
+    def test_tls_1_1_is_refused(self):
+        server = self.start()
+        told = self.s_client("-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
+        self.assertIn("alert protocol version", told.stderr)
+        self.assertEqual(server.handshakes("nothing_shared"), 1)
+
+    def test_tls_1_2_is_spoken_unless_the_minimum_is_1_3(self):
+        self.start()
+        self.assertIn("200 OK", self.curl("--tls-max", "1.2").stdout)
+        self.start("--http-tls-minimum-version", "1.3")
+        self.assertNotEqual(self.curl("--tls-max", "1.2", check=False).returncode, 0)
+        self.assertIn("200 OK", self.curl().stdout)
+
+
+class Impolite(TlsTest):
+    def raw(self, port=None):
+        return self.enterContext(socket.create_connection(("127.0.0.1", port or self.server.https), timeout=PATIENCE))
+
+    @staticmethod
+    def rest(client):
+        got = b""
+        while piece := client.recv(65536):
+            got += piece
+        return got
+
+    def test_plain_text_is_told_so_and_counted(self):
+        server = self.start()
+        client = self.raw()
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertIn(b"400 Bad Request", self.rest(client))
+        client = self.raw(server.rediss)
+        client.sendall(b"PING\r\n")
+        self.assertEqual(self.rest(client), b"-ERR this port speaks TLS\r\n")
+        self.assertEqual((server.handshakes("not_tls"), server.handshakes("not_tls", protocol="resp")), (1, 1))
+
+    def test_garbage_is_closed(self):
+        server = self.start()
+        client = self.raw()
+        client.sendall(b"\x16\x03\x01\x00\x10" + bytes(range(16)))
+        self.rest(client)
+        self.assertEqual(server.handshakes("broken"), 1)
+
+    def test_a_handshake_that_does_not_end_is_closed(self):
+        server = self.start("--limits-request-timeout", "200ms")
+        client = self.raw()
+        client.sendall(b"\x16\x03\x01\x02\x00\x01")
+        self.assertEqual(self.rest(client), b"")
+        self.assertEqual(server.handshakes("timeout"), 1)
+        self.assertEqual(server.metric("bounds_exceeded_total", protocol="http", bound="slow_request"), 1)
+
+
+class ClientCertificates(TlsTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.alice = cls.authority.issue("alice", "/O=Acme/CN=alice")
+        cls.mallory = Authority(cls.folder, "other").issue("mallory", "/O=Acme/CN=alice")
+        (cls.folder / "rules.yaml").write_text(PER_SUBJECT, encoding="utf-8")
+
+    def flags(self, how):
+        return [
+            "--http-tls-client-certificates", how, "--http-tls-client-ca", str(self.authority.certificate),
+            "--rules", str(self.folder / "rules.yaml"),
+        ]  # fmt: skip
+
+    @staticmethod
+    def shows(identity):
+        return ["--cert", identity[0], "--key", identity[1]]
+
+    def test_where_one_is_required_only_a_good_one_comes_in(self):
+        server = self.start(*self.flags("required"))
+        self.assertNotEqual(self.curl(check=False).returncode, 0)
+        self.assertNotEqual(self.curl(*self.shows(self.mallory), check=False).returncode, 0)
+        self.assertIn("200 OK", self.curl(*self.shows(self.alice)).stdout)
+        self.assertEqual(
+            [server.handshakes(result) for result in ("no_certificate", "bad_certificate", "done")], [1, 1, 1]
+        )
+
+    def test_rules_see_the_subject_and_nobody_can_claim_one(self):
+        self.start(*self.flags("optional"))
+        path = "/api/v1/rate-limit/check?endpoint=/x"
+        remaining = []
+        for _ in range(2):
+            told = self.curl(*self.shows(self.alice), path=path)
+            remaining.append(re.search(r"X-RateLimit-Remaining: (\d+)", told.stdout)[1])
+        self.assertEqual(remaining, ["1", "0"])
+        self.assertIn("429", self.curl(*self.shows(self.alice), path=path).stdout)
+        claimed = self.curl(path=path + "&tls_cn=alice&tls_subject=CN%3Dalice")
+        self.assertIn("X-RateLimit-Limit: 50", claimed.stdout)
+        body = '{"attributes":{"tls_cn":"alice","tls_subject":"CN=alice"}}'
+        told = self.curl("-H", "Content-Type: application/json", "-d", body, path="/api/v1/rate-limit/check")
+        self.assertIn("X-RateLimit-Limit: 50", told.stdout)
+
+
+class Reload(TlsTest):
+    def setUp(self):
+        self.certificate, self.key = self.authority.issue("reloaded", "/CN=before")
+
+    def subject(self):
+        with self.client() as client:
+            return dict(pair[0] for pair in client.getpeercert()["subject"])["commonName"]
+
+    def ask(self, connection):
+        connection.request("GET", "/api/ping")
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+    def test_sighup_swaps_the_certificate_and_keeps_connections(self):
+        server = self.start()
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = self.client()
+        self.addCleanup(connection.close)
+        self.assertEqual((self.ask(connection), self.subject()), (200, "before"))
+        self.authority.issue("reloaded", "/CN=after")
+        server.process.send_signal(signal.SIGHUP)
+        self.assertTrue(until(lambda: self.subject() == "after"))
+        self.assertEqual(self.ask(connection), 200)
+        self.assertGreaterEqual(server.metric("tls_reloads_total", protocol="http", result="success"), 1)
+        self.assertEqual(server.metric("tls_reloads_total", protocol="http", result="failure"), 0)
+
+    def test_changed_files_are_noticed(self):
+        self.start()
+        self.authority.issue("reloaded", "/CN=after")
+        self.assertTrue(until(lambda: self.subject() == "after"))
+
+    def test_a_bad_file_changes_nothing_and_is_told(self):
+        server = self.start()
+        self.assertEqual(self.subject(), "before")  # Before it answers, signals are not handled.
+        self.certificate.write_text("nonsense", encoding="utf-8")
+        server.process.send_signal(signal.SIGHUP)
+        self.assertTrue(server.logged("certificate refused; the one before stays in use"))
+        self.assertTrue(any("http_tls.certificate: " in line for line in server.log))
+        self.assertEqual(self.subject(), "before")
+        self.assertGreaterEqual(server.metric("tls_reloads_total", protocol="http", result="failure"), 1)
+
+
+class Start(TlsTest):
+    def refused(self, *flags):
+        told = subprocess.run(
+            [os.environ["SLUICE"], "serve", "--http", "none", "--resp", "none", "--http-tls", "127.0.0.1:0",
+             *map(str, flags)],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        self.assertNotEqual(told.returncode, 0)
+        return told.stderr
+
+    def test_what_is_wrong_is_told(self):
+        self.assertIn("http_tls: listen and certificate go together", self.refused())
+        self.assertIn(
+            "http_tls.certificate: /nowhere.pem can't be read: No such file or directory",
+            self.refused("--http-tls-certificate", "/nowhere.pem"),
+        )
+        _, other = self.authority.issue("another")
+        self.assertIn(
+            f"http_tls.key: {other} does not belong to the certificate {self.certificate}",
+            self.refused("--http-tls-certificate", self.certificate, "--http-tls-key", other),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
