@@ -156,7 +156,7 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
   if (!MayBringLimits(exchange, fields, "limit")) return false;
   auto limit_fields = fields.Object("limit");
   if (!limit_fields) return false;
-  const auto limit = ReadLimit(*limit_fields);
+  const auto limit = ReadLimit(*limit_fields, exchange.loop.limits());
   if (!limit) return false;
   part.question.AddLimit({.scope = ":limit", .tag = part.key}, *limit, part.question.cost);
   part.measured.set(0);
@@ -203,9 +203,9 @@ bool ReadDescriptors(const HttpExchange& exchange, JsonFields& fields, HttpCall&
     JsonFields one(object, path, fields.problem());
     Descriptor descriptor{.window = exchange.loop.options().descriptor_window};
     if (!ReadDescriptor(one, descriptor)) return false;
-    const auto limit = Limit::FixedWindow(
-        {.limit = descriptor.limit, .window = descriptor.window, .anchor = Anchor::kFirstHit});
-    if (!limit) return one.Fail(ProblemCode::kInvalidLimit, "limit", limit.error().message);
+    const auto limit =
+        MakeDescriptorLimit(one, exchange.loop.limits(), descriptor.limit, descriptor.window);
+    if (!limit) return false;
     const std::string window = std::to_string(descriptor.window.count());
     const std::array<std::string_view, 3> others = {descriptor.value, descriptor.type, window};
     rest.clear();

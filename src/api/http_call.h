@@ -68,7 +68,7 @@ struct HttpCall {
 
   // ---- Of the session.
   HttpSession* session = nullptr;  ///< Null: it is gone, and nobody waits for the answer.
-  wire::ReplyQueue::Place* place = nullptr;
+  wire::ReplyPlace* place = nullptr;
   std::size_t index = 0;  ///< Among those that the session waits for.
   std::size_t unanswered = 0;
 

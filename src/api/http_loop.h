@@ -9,7 +9,9 @@
 #include "api/host.h"
 #include "api/http_call.h"
 #include "api/http_options.h"
+#include "api/limit_cache.h"
 #include "api/receipt_text.h"
+#include "wire/reply_queue.h"
 
 namespace sluice::api {
 
@@ -28,6 +30,9 @@ class HttpLoop {
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
   [[nodiscard]] JsonBody& json() { return *json_; }
+  /// Those that requests have brought.
+  [[nodiscard]] LimitCache& limits() { return limits_; }
+  [[nodiscard]] wire::ReplyPlaces& places() { return places_; }
 
   /// A call that asks nothing yet. Whoever is done with it gives it back, for the next request.
   [[nodiscard]] std::unique_ptr<HttpCall> Take();
@@ -46,6 +51,8 @@ class HttpLoop {
   const HttpOptions options_;
   ReceiptSigner receipts_;
   std::unique_ptr<JsonBody> json_;
+  LimitCache limits_;
+  wire::ReplyPlaces places_;
   std::vector<std::unique_ptr<HttpCall>> spare_;
   std::vector<char> room_;
   std::uint64_t random_;

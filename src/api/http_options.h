@@ -10,6 +10,7 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
+#include "api/session.h"
 #include "wire/http_limits.h"
 
 namespace sluice::api {
@@ -38,6 +39,8 @@ struct DefaultLimits {
 
 struct HttpOptions {
   wire::HttpLimits limits;
+  /// Requests of one session that may wait for a store.
+  std::size_t max_pending = kUsualMaxPending;
   HeaderStyle header_style = HeaderStyle::kXRateLimit;
   /// Up to so much is added to Retry-After, so that denied clients don't come back together.
   int retry_after_jitter_percent = 0;

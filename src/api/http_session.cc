@@ -34,7 +34,11 @@ std::string_view BearerToken(std::string_view authorization) {
 }  // namespace
 
 HttpSession::HttpSession(HttpLoop& loop, SessionHost& carrier, Peer peer)
-    : loop_(loop), carrier_(carrier), peer_(std::move(peer)), reader_(loop.options().limits) {}
+    : loop_(loop),
+      carrier_(carrier),
+      peer_(std::move(peer)),
+      reader_(loop.options().limits),
+      replies_(output_, loop.places()) {}
 
 HttpSession::~HttpSession() {
   for (HttpCall* call : waiting_) call->session = nullptr;
@@ -56,7 +60,7 @@ void HttpSession::Receive(std::string_view bytes) {
 }
 
 bool HttpSession::in_request() const {
-  return pending_ < kMaxPending && (reader_.in_request() || !backlog_.empty());
+  return pending_ < loop_.options().max_pending && (reader_.in_request() || !backlog_.empty());
 }
 
 // A request that has begun may end; one that has not is not waited for.
@@ -75,7 +79,7 @@ void HttpSession::ReadBacklog() {
 
 // Answers what has arrived, as far as the store keeps up.
 void HttpSession::Read(std::string_view& bytes) {
-  while (!closing_ && pending_ < kMaxPending) {
+  while (!closing_ && pending_ < loop_.options().max_pending) {
     switch (reader_.Read(bytes)) {
       case HttpReader::Status::kRequest:
         Answer(reader_.request());

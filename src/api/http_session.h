@@ -20,12 +20,11 @@ struct HttpRoute;
 
 /// One client of HTTP/1.1. docs/http.md has what can be asked.
 ///
-/// Past kMaxPending requests that a store has not answered, bytes are kept and not read; whoever
-/// carries them should stop reading from the client then (`pending() >= kMaxPending`). A client
-/// whose requests pile up beyond kMaxBacklog bytes all the same is cut off.
+/// Past the options' `max_pending` requests that a store has not answered, bytes are kept and not
+/// read; whoever carries them should stop reading from the client then. A client whose requests
+/// pile up beyond kMaxBacklog bytes all the same is cut off.
 class HttpSession final : public Session {
  public:
-  static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::size_t kMaxBacklog = 4U << 20;
 
   /// `loop` and `carrier` must outlive the session.
@@ -58,7 +57,7 @@ class HttpSession final : public Session {
   SessionHost& carrier_;
   const Peer peer_;
   wire::HttpReader reader_;
-  wire::ReplyQueue replies_{output_};
+  wire::ReplyQueue replies_;
   std::vector<HttpCall*> waiting_;  ///< For a store; in no order.
   std::string backlog_;             ///< Arrived, and not read yet.
   bool draining_ = false;

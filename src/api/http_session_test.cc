@@ -106,13 +106,26 @@ TEST_F(HttpSessionTest, PastTheMostThatMayWaitRequestsAreKeptAndAnsweredLater) {
   Start();
   store_.answers_later = true;
   std::string bytes;
-  for (std::size_t i = 0; i < HttpSession::kMaxPending + 10; ++i) bytes += kCheck;
+  for (std::size_t i = 0; i < kUsualMaxPending + 10; ++i) bytes += kCheck;
   Send(bytes);
-  EXPECT_EQ(session_->pending(), HttpSession::kMaxPending);
+  EXPECT_EQ(session_->pending(), kUsualMaxPending);
   EXPECT_FALSE(session_->in_request()) << "it is the store that is slow, not the client";
-  store_.Answer(HttpSession::kMaxPending);
+  store_.Answer(kUsualMaxPending);
   store_.Answer(10);
-  EXPECT_EQ(Count(Taken(), "HTTP/1.1 200 OK"), HttpSession::kMaxPending + 10);
+  EXPECT_EQ(Count(Taken(), "HTTP/1.1 200 OK"), kUsualMaxPending + 10);
+}
+
+TEST_F(HttpSessionTest, HowManyMayWaitCanBeConfigured) {
+  options_.max_pending = 3;
+  Load(testing::kThreeAMinute);
+  Start();
+  store_.answers_later = true;
+  std::string bytes;
+  for (int i = 0; i < 20; ++i) bytes += kCheck;
+  Send(bytes);
+  EXPECT_EQ(session_->pending(), 3U);
+  store_.Answer(20);
+  EXPECT_EQ(Count(Taken(), "HTTP/1.1 "), 20U);
 }
 
 TEST_F(HttpSessionTest, WhoNeverWaitsIsCutOff) {
@@ -120,13 +133,13 @@ TEST_F(HttpSessionTest, WhoNeverWaitsIsCutOff) {
   Start();
   store_.answers_later = true;
   std::string many;
-  for (std::size_t i = 0; i < HttpSession::kMaxPending; ++i) many += kCheck;
+  for (std::size_t i = 0; i < kUsualMaxPending; ++i) many += kCheck;
   while (many.size() <= HttpSession::kMaxBacklog) many += std::string(many);
   Send(many);
   Send(many);
   EXPECT_TRUE(session_->closing());
   EXPECT_EQ(host_.protocol_errors, 1U);
-  store_.Answer(HttpSession::kMaxPending);
+  store_.Answer(kUsualMaxPending);
   EXPECT_THAT(Taken(), HasSubstr("TOO_MANY_PENDING"));
 }
 

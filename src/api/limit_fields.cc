@@ -28,52 +28,81 @@ std::optional<std::int64_t> ReadAmount(JsonFields& fields, std::string_view name
   return fields.Whole(name, 1, kMaxAmount, ProblemCode::kInvalidLimit);
 }
 
-std::optional<Limit> Made(JsonFields& fields, const Result<Limit>& limit) {
-  if (limit) return *limit;
-  fields.Fail(ProblemCode::kInvalidLimit, "", limit.error().message);
+// The limit that is kept under these numbers, or that `make` makes of them. `blamed` is the field
+// that is wrong if there is none.
+template <typename Make>
+std::optional<Limit> KeptOrMade(JsonFields& fields, LimitCache& kept,
+                                const LimitCache::Numbers& numbers, std::string_view blamed,
+                                Make make) {
+  if (const Limit* const found = kept.Find(numbers)) return *found;
+  const Result<Limit> limit = make();
+  if (limit) return *kept.Keep(numbers, *limit);
+  fields.Fail(ProblemCode::kInvalidLimit, blamed, limit.error().message);
   return std::nullopt;
 }
 
-std::optional<Limit> ReadBucket(JsonFields& fields, Algorithm algorithm) {
+LimitCache::Numbers NumbersOf(Algorithm algorithm, std::int64_t amount, Micros time,
+                              std::int64_t other) {
+  return {static_cast<std::int64_t>(algorithm), amount, time.count(), other};
+}
+
+std::optional<Limit> ReadBucket(JsonFields& fields, LimitCache& kept, Algorithm algorithm) {
   const bool leaky = algorithm == Algorithm::kLeakyBucket;
   const std::string_view rate_name = leaky ? "leak_rate" : "refill_rate";
   if (!fields.Only({"algorithm", "capacity", rate_name})) return std::nullopt;
   const auto capacity = ReadAmount(fields, "capacity");
   const auto rate = ReadRate(fields, rate_name);
   if (!capacity || !rate) return std::nullopt;
-  return Made(fields, leaky ? Limit::LeakyBucket({.capacity = *capacity, .leak = *rate})
-                            : Limit::TokenBucket({.capacity = *capacity, .refill = *rate}));
+  return KeptOrMade(fields, kept, NumbersOf(algorithm, *capacity, rate->period, rate->tokens), "",
+                    [&] {
+                      return leaky ? Limit::LeakyBucket({.capacity = *capacity, .leak = *rate})
+                                   : Limit::TokenBucket({.capacity = *capacity, .refill = *rate});
+                    });
 }
 
-std::optional<Limit> ReadWindow(JsonFields& fields, Algorithm algorithm) {
+Result<Limit> MakeWindow(Algorithm algorithm, std::int64_t limit, Micros window, Anchor anchor) {
+  switch (algorithm) {
+    case Algorithm::kFixedWindow:
+      return Limit::FixedWindow({.limit = limit, .window = window, .anchor = anchor});
+    case Algorithm::kSlidingWindowLog:
+      return Limit::SlidingWindowLog({.limit = limit, .window = window});
+    default:
+      return Limit::SlidingWindowCounter({.limit = limit, .window = window});
+  }
+}
+
+std::optional<Limit> FindWindow(JsonFields& fields, LimitCache& kept, Algorithm algorithm,
+                                std::int64_t limit, Micros window, Anchor anchor,
+                                std::string_view blamed) {
+  return KeptOrMade(fields, kept,
+                    NumbersOf(algorithm, limit, window, static_cast<std::int64_t>(anchor)), blamed,
+                    [&] { return MakeWindow(algorithm, limit, window, anchor); });
+}
+
+std::optional<Limit> ReadWindow(JsonFields& fields, LimitCache& kept, Algorithm algorithm) {
   if (!fields.Only({"algorithm", "limit", "window"})) return std::nullopt;
   const auto limit = ReadAmount(fields, "limit");
   if (!fields.Has("window")) fields.Missing("window");
   const auto window = fields.Seconds("window");
   if (!limit || !window) return std::nullopt;
-  switch (algorithm) {
-    case Algorithm::kFixedWindow:
-      return Made(fields, Limit::FixedWindow({.limit = *limit, .window = *window}));
-    case Algorithm::kSlidingWindowLog:
-      return Made(fields, Limit::SlidingWindowLog({.limit = *limit, .window = *window}));
-    default:
-      return Made(fields, Limit::SlidingWindowCounter({.limit = *limit, .window = *window}));
-  }
+  return FindWindow(fields, kept, algorithm, *limit, *window, Anchor::kEpoch, "");
 }
 
-std::optional<Limit> ReadConcurrency(JsonFields& fields) {
+std::optional<Limit> ReadConcurrency(JsonFields& fields, LimitCache& kept) {
   if (!fields.Only({"algorithm", "limit", "time_to_live"})) return std::nullopt;
   const auto limit = ReadAmount(fields, "limit");
   ConcurrencySpec spec;
   if (const auto time_to_live = fields.Seconds("time_to_live")) spec.time_to_live = *time_to_live;
   if (!limit || fields.failed()) return std::nullopt;
   spec.limit = *limit;
-  return Made(fields, Limit::Concurrency(spec));
+  return KeptOrMade(fields, kept,
+                    NumbersOf(Algorithm::kConcurrency, spec.limit, spec.time_to_live, 0), "",
+                    [&] { return Limit::Concurrency(spec); });
 }
 
 }  // namespace
 
-std::optional<Limit> ReadLimit(JsonFields& fields) {
+std::optional<Limit> ReadLimit(JsonFields& fields, LimitCache& kept) {
   const auto name = fields.Text("algorithm");
   if (!name) {
     if (!fields.failed()) fields.Missing("algorithm");
@@ -88,12 +117,18 @@ std::optional<Limit> ReadLimit(JsonFields& fields) {
   switch (*algorithm) {
     case Algorithm::kTokenBucket:
     case Algorithm::kLeakyBucket:
-      return ReadBucket(fields, *algorithm);
+      return ReadBucket(fields, kept, *algorithm);
     case Algorithm::kConcurrency:
-      return ReadConcurrency(fields);
+      return ReadConcurrency(fields, kept);
     default:
-      return ReadWindow(fields, *algorithm);
+      return ReadWindow(fields, kept, *algorithm);
   }
+}
+
+std::optional<Limit> MakeDescriptorLimit(JsonFields& fields, LimitCache& kept, std::int64_t limit,
+                                         Micros window) {
+  return FindWindow(fields, kept, Algorithm::kFixedWindow, limit, window, Anchor::kFirstHit,
+                    "limit");
 }
 
 }  // namespace sluice::api

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "api/host.h"
 #include "api/resp_commands.h"
+#include "api/session.h"
 #include "api/throttle.h"
+#include "limiter/limiter.h"
 #include "limiter/question.h"
 #include "wire/reply_queue.h"
 
@@ -24,7 +28,7 @@ struct RespQuestion {
   limiter::Question question;
   const RespCommand* command = nullptr;
   RespSession* session = nullptr;  ///< Null: it is gone, and nobody waits for the answer.
-  wire::ReplyQueue::Place* place = nullptr;
+  wire::ReplyPlace* place = nullptr;
   std::size_t index = 0;  ///< Among those that the session waits for.
   bool is_large = false;  ///< Not worth keeping for others.
 };
@@ -33,23 +37,40 @@ struct RespQuestion {
 /// its sessions, and whatever a store has not answered yet.
 class RespLoop {
  public:
-  explicit RespLoop(Host& host) : host_(host) {}
+  /// `max_pending`: requests of one session that may wait for a store.
+  explicit RespLoop(Host& host, std::size_t max_pending = kUsualMaxPending)
+      : host_(host), max_pending_(max_pending) {}
   RespLoop(const RespLoop&) = delete;
   RespLoop& operator=(const RespLoop&) = delete;
 
   [[nodiscard]] Host& host() { return host_; }
+  [[nodiscard]] std::size_t max_pending() const { return max_pending_; }
   [[nodiscard]] ThrottleLimits& throttle_limits() { return throttle_limits_; }
+  [[nodiscard]] wire::ReplyPlaces& places() { return places_; }
 
   /// A question about nothing yet. Whoever is done with it gives it back, for the next command.
   [[nodiscard]] std::unique_ptr<RespQuestion> Take();
   void GiveBack(std::unique_ptr<RespQuestion> question);
 
+  /// Questions of one session that wait to be asked together. Empty while no session runs.
+  struct Batch {
+    std::array<std::unique_ptr<RespQuestion>, limiter::Limiter::kMostAtOnce> asked;
+    std::size_t size = 0;
+  };
+  [[nodiscard]] Batch& batch() { return batch_; }
+  /// Room for the reply to a command that asks nothing, while those before it are asked.
+  [[nodiscard]] std::string& refusal() { return refusal_; }
+
  private:
   static constexpr std::size_t kMostSpare = 1024;
 
   Host& host_;
+  const std::size_t max_pending_;
   ThrottleLimits throttle_limits_;
+  wire::ReplyPlaces places_;
   std::vector<std::unique_ptr<RespQuestion>> spare_;
+  Batch batch_;
+  std::string refusal_;
 };
 
 }  // namespace sluice::api

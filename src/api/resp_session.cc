@@ -1,5 +1,6 @@
 #include "api/resp_session.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -56,7 +57,8 @@ std::size_t BytesOf(RespArguments arguments) {
 RespSession::RespSession(RespLoop& loop, SessionHost& carrier, Peer peer)
     : loop_(loop),
       carrier_(carrier),
-      client_{.host = loop.host(), .peer = std::move(peer), .id = NextClientId()} {}
+      client_{.host = loop.host(), .peer = std::move(peer), .id = NextClientId()},
+      replies_(output_, loop.places()) {}
 
 RespSession::~RespSession() {
   for (RespQuestion* asked : waiting_) asked->session = nullptr;
@@ -68,7 +70,9 @@ void RespSession::Receive(std::string_view bytes) {
   RunCommands();
 }
 
-bool RespSession::in_request() const { return pending_ < kMaxPending && reader_.unread() > 0; }
+bool RespSession::in_request() const {
+  return pending_ < loop_.max_pending() && reader_.unread() > 0;
+}
 
 void RespSession::Drain() {
   draining_ = true;
@@ -78,7 +82,7 @@ void RespSession::Drain() {
 // Runs what has arrived, as far as the store keeps up.
 void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
-  while (!closing_ && pending_ < kMaxPending) {
+  while (!closing_ && MayAsk()) {
     const Status status = reader_.Next();
     if (status == Status::kCommand) {
       RunCommand(reader_.arguments());
@@ -89,55 +93,93 @@ void RespSession::RunCommands() {
       break;
     }
   }
+  AskAll();
   reader_.Keep();
-  if (!closing_ && pending_ >= kMaxPending && reader_.unread() > kMaxBacklog) {
+  if (!closing_ && pending_ >= loop_.max_pending() && reader_.unread() > kMaxBacklog) {
     Refuse("ERR Protocol error: too many commands without waiting for an answer");
   }
 }
 
+// Whether there is room for one more answer that may have to be waited for.
+bool RespSession::MayAsk() {
+  if (pending_ + loop_.batch().size >= loop_.max_pending()) AskAll();
+  return pending_ < loop_.max_pending();
+}
+
+// Where a reply goes that is known now. Those to what was asked before it come first.
+std::string& RespSession::ReplyNow() {
+  AskAll();
+  return replies_.Now();
+}
+
 void RespSession::Refuse(std::string_view error) {
   loop_.host().CountProtocolError(Protocol::kResp);
-  resp::AppendError(replies_.Now(), error);
+  resp::AppendError(ReplyNow(), error);
   closing_ = true;
 }
 
 void RespSession::RunCommand(RespArguments arguments) {
   const RespCommand* const command = FindRespCommand(arguments[0]);
   if (command == nullptr) {
-    if (!IsHttp(arguments[0])) return AppendUnknownCommand(arguments, replies_.Now());
+    if (!IsHttp(arguments[0])) return AppendUnknownCommand(arguments, ReplyNow());
     loop_.host().CountProtocolError(Protocol::kResp);
     closing_ = true;
     return;
   }
   if (!command->Takes(arguments.size())) {
-    return AppendWrongArity(command->name, command->usage, replies_.Now());
+    return AppendWrongArity(command->name, command->usage, ReplyNow());
   }
   if (command->for_administrators && !client_.may_administer()) {
-    return AppendForbidden(client_, *command, replies_.Now());
+    return AppendForbidden(client_, *command, ReplyNow());
   }
   if (command->ask != nullptr) return Ask(*command, arguments);
-  command->answer(client_, arguments, replies_.Now());
+  command->answer(client_, arguments, ReplyNow());
   closing_ = client_.quits;
 }
 
+// Makes a question of the command, to be asked together with others: see AskAll.
 void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   constexpr std::size_t kWorthKeeping = 8192;
   std::unique_ptr<RespQuestion> asked = loop_.Take();
   asked->is_large = BytesOf(arguments) > kWorthKeeping;
-  Question& question = asked->question;
-  if (!command.for_administrators) AddCertificate(client_.peer, question);
-  if (!command.ask(loop_.throttle_limits(), arguments, question, replies_.Now())) {
-    return loop_.GiveBack(std::move(asked));
-  }
-  question.on_done = AnsweredLater;
-  question.context = asked.get();
-  Host& host = loop_.host();
-  if (host.limiter().Ask(question, host.now()) == store::Answered::kNow) {
-    host.CountAnswer(Protocol::kResp, question);
-    command.reply(question, replies_.Now());
+  if (!command.for_administrators) AddCertificate(client_.peer, asked->question);
+  std::string& refusal = loop_.refusal();
+  if (!command.ask(loop_.throttle_limits(), arguments, asked->question, refusal)) {
+    ReplyNow() += refusal;
+    refusal.clear();
     return loop_.GiveBack(std::move(asked));
   }
   asked->command = &command;
+  asked->question.on_done = AnsweredLater;
+  asked->question.context = asked.get();
+  RespLoop::Batch& batch = loop_.batch();
+  batch.asked[batch.size++] = std::move(asked);
+  if (batch.size == batch.asked.size()) AskAll();
+}
+
+// Asks what was put off, before anybody could tell: before the next reply that needs no store, and
+// before the session lets go of the loop.
+void RespSession::AskAll() {
+  RespLoop::Batch& batch = loop_.batch();
+  if (batch.size == 0) return;
+  std::array<Question*, limiter::Limiter::kMostAtOnce> questions;
+  for (std::size_t i = 0; i < batch.size; ++i) questions[i] = &batch.asked[i]->question;
+  Host& host = loop_.host();
+  host.limiter().AskBatch({questions.data(), batch.size}, host.now());
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    std::unique_ptr<RespQuestion> asked = std::move(batch.asked[i]);
+    if (asked->question.pending()) {
+      Await(std::move(asked));
+    } else {
+      host.CountAnswer(Protocol::kResp, asked->question);
+      asked->command->reply(asked->question, replies_.Now());
+      loop_.GiveBack(std::move(asked));
+    }
+  }
+  batch.size = 0;
+}
+
+void RespSession::Await(std::unique_ptr<RespQuestion> asked) {
   asked->session = this;
   asked->place = &replies_.Later();
   asked->index = waiting_.size();

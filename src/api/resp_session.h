@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,12 +16,11 @@ namespace sluice::api {
 
 /// One client of the Redis protocol. docs/resp.md has the commands.
 ///
-/// Past kMaxPending questions that a store has not answered, commands are kept and not read;
-/// whoever carries the bytes should stop reading from the client then (`pending() >= kMaxPending`).
-/// A client whose commands pile up beyond kMaxBacklog bytes all the same is cut off.
+/// Past the loop's `max_pending` questions that a store has not answered, commands are kept and not
+/// read; whoever carries the bytes should stop reading from the client then. A client whose
+/// commands pile up beyond kMaxBacklog bytes all the same is cut off.
 class RespSession final : public Session {
  public:
-  static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::size_t kMaxBacklog = 4U << 20;
 
   /// `loop` and `carrier` must outlive the session.
@@ -36,6 +37,10 @@ class RespSession final : public Session {
   void RunCommands();
   void RunCommand(RespArguments arguments);
   void Ask(const RespCommand& command, RespArguments arguments);
+  void AskAll();
+  void Await(std::unique_ptr<RespQuestion> asked);
+  [[nodiscard]] bool MayAsk();
+  [[nodiscard]] std::string& ReplyNow();
   static void AnsweredLater(limiter::Question& question, void* context);
   void Settle(RespQuestion& asked);
   void GoOn();
@@ -45,7 +50,7 @@ class RespSession final : public Session {
   SessionHost& carrier_;
   RespClient client_;
   wire::CommandReader reader_;
-  wire::ReplyQueue replies_{output_};
+  wire::ReplyQueue replies_;
   std::vector<RespQuestion*> waiting_;  ///< For a store; in no order.
   bool draining_ = false;
 };

@@ -1,5 +1,6 @@
 #include "api/resp_session.h"
 
+#include <chrono>
 #include <memory>
 #include <random>
 #include <span>
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/testing/random_pipeline.h"
 #include "api/testing/resp_server.h"
 #include "base/testing/allocations.h"
 #include "resp/encoder.h"
@@ -21,17 +23,32 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Lets everything pass, and remembers nothing.
+// Lets everything pass, at once or later, and remembers nothing.
 class GenerousStore final : public store::Store {
  public:
   store::Answered Submit(store::Call& call) override {
     call.ok = call.allowed = true;
     for (store::Use& use : call.uses) use.verdict = {.limit = use.limit->cap()};
-    return store::Answered::kNow;
+    if (!answers_later) return store::Answered::kNow;
+    call.pending = true;
+    waiting_.push_back(&call);
+    return store::Answered::kLater;
   }
   void SubmitBatch(std::span<store::Call* const> calls) override {
     for (store::Call* call : calls) Submit(*call);
   }
+  void AnswerAll() {
+    for (store::Call* call : waiting_) {
+      call->pending = false;
+      call->on_done(*call, call->context);
+    }
+    waiting_.clear();
+  }
+
+  bool answers_later = false;
+
+ private:
+  std::vector<store::Call*> waiting_;
 };
 
 constexpr std::string_view kThrottle = "CL.THROTTLE k 2 1 60\r\n";
@@ -152,19 +169,33 @@ TEST_F(RespSessionTest, CommandsBeyondThoseThatMayWaitAreKeptUntilSomeAreAnswere
   store_.answers_later = true;
   constexpr std::size_t kMore = 500;
   std::string bytes;
-  for (std::size_t i = 0; i < RespSession::kMaxPending + kMore; ++i) bytes += kThrottle;
+  for (std::size_t i = 0; i < kUsualMaxPending + kMore; ++i) bytes += kThrottle;
   bytes += "PING\r\n";
   EXPECT_EQ(Send(bytes), "");
-  EXPECT_EQ(store_.waiting(), RespSession::kMaxPending);
+  EXPECT_EQ(store_.waiting(), kUsualMaxPending);
   EXPECT_FALSE(session_->in_request()) << "it is not the client who is slow";
   EXPECT_EQ(Send("PING 2\r\n"), "");
   store_.Answer(1);
-  EXPECT_EQ(store_.waiting(), RespSession::kMaxPending);
+  EXPECT_EQ(store_.waiting(), kUsualMaxPending);
   while (store_.waiting() > 0) store_.Answer(100);
   const std::string replies = Taken();
-  EXPECT_EQ(host_.answers, RespSession::kMaxPending + kMore);
+  EXPECT_EQ(host_.answers, kUsualMaxPending + kMore);
   EXPECT_THAT(replies, StartsWith("*5\r\n:0\r\n"));
   EXPECT_THAT(replies.substr(replies.size() - 14), "+PONG\r\n$1\r\n2\r\n");
+}
+
+TEST_F(RespSessionTest, HowManyMayWaitCanBeConfigured) {
+  store_.answers_later = true;
+  RespLoop narrow(host_, 3);
+  RespSession session(narrow, carrier_, {});
+  std::string bytes;
+  for (int i = 0; i < 20; ++i) bytes += kThrottle;
+  session.Receive(bytes);
+  EXPECT_EQ(session.pending(), 3U);
+  store_.Answer(1);
+  EXPECT_EQ(session.pending(), 3U);
+  store_.Answer(20);
+  EXPECT_EQ(session.pending(), 0U);
 }
 
 TEST_F(RespSessionTest, WhoeverSendsOnWithoutEndIsCutOff) {
@@ -178,7 +209,7 @@ TEST_F(RespSessionTest, WhoeverSendsOnWithoutEndIsCutOff) {
   }
   EXPECT_TRUE(session_->closing());
   EXPECT_LT(sent, 2 * RespSession::kMaxBacklog);
-  store_.Answer(RespSession::kMaxPending);
+  store_.Answer(kUsualMaxPending);
   EXPECT_THAT(Taken(), HasSubstr("too many commands without waiting for an answer"));
   EXPECT_EQ(session_->pending(), 0U);
 }
@@ -201,15 +232,15 @@ TEST_F(RespSessionTest, DrainingEndsAnIdleSessionAtOnce) {
 TEST_F(RespSessionTest, DrainingAnswersAllThatHasArrived) {
   store_.answers_later = true;
   std::string bytes;
-  for (std::size_t i = 0; i < RespSession::kMaxPending + 10; ++i) bytes += kThrottle;
+  for (std::size_t i = 0; i < kUsualMaxPending + 10; ++i) bytes += kThrottle;
   Send(bytes);
   session_->Drain();
   EXPECT_FALSE(session_->closing());
-  store_.Answer(RespSession::kMaxPending);
+  store_.Answer(kUsualMaxPending);
   EXPECT_TRUE(session_->closing());
-  store_.Answer(RespSession::kMaxPending);
+  store_.Answer(kUsualMaxPending);
   EXPECT_EQ(session_->pending(), 0U);
-  EXPECT_EQ(host_.answers, RespSession::kMaxPending + 10);
+  EXPECT_EQ(host_.answers, kUsualMaxPending + 10);
 }
 
 TEST_F(RespSessionTest, AFailingStoreIsAnErrorForOneCommandOnly) {
@@ -271,6 +302,78 @@ TEST_F(RespSessionTest, HostileBytesNeverBreakASession) {
     if (random() % 2 == 0) store_.Answer(10);
   }
   store_.Answer(100'000);
+}
+
+// One session with all around it.
+struct Alone {
+  explicit Alone(bool answers_later) {
+    store.answers_later = answers_later;
+    host.token = testing::kPipelineToken;
+    host.rules().Load("rules.yaml", testing::kPipelineRules, host.time);
+  }
+
+  testing::FickleStore store;
+  testing::FakeHost host{store};
+  testing::FakeCarrier carrier;
+  RespLoop loop{host};
+  RespSession session{loop, carrier, {}};
+};
+
+TEST(RespSession, APipelineIsAnsweredAsIfItsCommandsCameOneByOne) {
+  const auto seed = static_cast<std::uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    const bool answers_later = random() % 3 == 0;
+    Alone one_by_one(answers_later);
+    Alone together(answers_later);
+    for (std::size_t reads = random() % 4; reads > 0; --reads) {
+      std::string bytes;
+      for (std::size_t commands = random() % 100; commands > 0; --commands) {
+        const std::string command = testing::RandomCommand(random);
+        one_by_one.session.Receive(command);
+        bytes += command;
+      }
+      const std::size_t cut = random() % (bytes.size() + 1);
+      together.session.Receive(std::string(bytes, 0, cut));
+      together.session.Receive(std::string(bytes, cut));
+      EXPECT_EQ(together.session.pending(), one_by_one.session.pending());
+      const std::size_t answers = random() % 200;
+      one_by_one.store.Answer(answers);
+      together.store.Answer(answers);
+      const Micros later = std::chrono::milliseconds(random() % 3000);
+      one_by_one.host.time += later;
+      together.host.time += later;
+    }
+    one_by_one.store.Answer(1000);
+    together.store.Answer(1000);
+    ASSERT_EQ(together.session.output(), one_by_one.session.output());
+    ASSERT_EQ(together.session.closing(), one_by_one.session.closing());
+    ASSERT_EQ(together.host.answers, one_by_one.host.answers);
+  }
+}
+
+TEST(RespSession, InTheSteadyStateNothingIsAllocatedForAnswersThatComeLater) {
+  GenerousStore store;
+  store.answers_later = true;
+  testing::FakeHost host(store);
+  testing::FakeCarrier carrier;
+  RespLoop loop(host);
+  RespSession session(loop, carrier, {});
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) bytes += "CL.THROTTLE some:longer:key:of:a:client 15 30 60\r\n";
+  const auto ask_often = [&] {
+    for (int i = 0; i < 10; ++i) {
+      session.Receive(bytes);
+      store.AnswerAll();
+      session.output().clear();
+    }
+  };
+  ask_often();
+  const std::size_t before = resp::testing::Allocations();
+  ask_often();
+  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(session.pending(), 0U);
 }
 
 TEST(RespSession, InTheSteadyStateNothingIsAllocated) {

@@ -6,6 +6,9 @@
 
 namespace sluice::api {
 
+/// Requests of one session that may wait for a store, unless something else is configured.
+inline constexpr std::size_t kUsualMaxPending = 1024;
+
 /// Whoever carries a session's bytes.
 class SessionHost {
  public:

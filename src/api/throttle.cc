@@ -57,22 +57,11 @@ void AppendThrottled(const Verdict& verdict, Mode mode, std::string& out) {
 
 }  // namespace
 
-std::size_t ThrottleLimits::PlaceOf(const ThrottleNumbers& numbers) {
-  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
-  std::uint64_t hash = static_cast<std::uint64_t>(numbers.max_burst) * kMix;
-  hash = (hash ^ static_cast<std::uint64_t>(numbers.count)) * kMix;
-  hash = (hash ^ (hash >> 32U) ^ static_cast<std::uint64_t>(numbers.period)) * kMix;
-  return (hash >> 32U) % kPlaces;
-}
-
-const Limit* ThrottleLimits::Make(const ThrottleNumbers& numbers, Kept& kept) {
+const Limit* ThrottleLimits::Make(const ThrottleNumbers& numbers, const LimitCache::Numbers& key) {
   const auto limit = Limit::TokenBucket(
       {.capacity = numbers.max_burst + 1,
        .refill = Rate::Per(numbers.count, std::chrono::seconds(numbers.period))});
-  if (!limit) return nullptr;
-  kept.numbers = numbers;
-  kept.limit = *limit;
-  return &*kept.limit;
+  return limit ? kept_.Keep(key, *limit) : nullptr;
 }
 
 bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, Question& question,

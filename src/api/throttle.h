@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <sluice/limit.h>
 
+#include "api/limit_cache.h"
 #include "api/resp_arguments.h"
 #include "limiter/question.h"
 
@@ -24,35 +23,22 @@ struct ThrottleNumbers {
   std::int64_t max_burst = 0;
   std::int64_t count = 0;
   std::int64_t period = 0;  ///< Seconds.
-
-  friend bool operator==(const ThrottleNumbers&, const ThrottleNumbers&) = default;
 };
 
-/// The limits that clients ask for, kept because making one costs more than a check. Each set of
-/// numbers has one place, which the last to come has.
+/// The limits that clients ask for.
 class ThrottleLimits {
  public:
-  ThrottleLimits() : kept_(kPlaces) {}
-
-  /// Null: the numbers can't be held exactly together.
+  /// Null: the numbers can't be held exactly together. Good until another is asked for.
   [[nodiscard]] const Limit* Find(const ThrottleNumbers& numbers) {
-    Kept& kept = kept_[PlaceOf(numbers)];
-    if (kept.limit && kept.numbers == numbers) return &*kept.limit;
-    return Make(numbers, kept);
+    const LimitCache::Numbers key = {numbers.max_burst, numbers.count, numbers.period};
+    const Limit* const kept = kept_.Find(key);
+    return kept != nullptr ? kept : Make(numbers, key);
   }
 
  private:
-  static constexpr std::size_t kPlaces = 1024;
+  const Limit* Make(const ThrottleNumbers& numbers, const LimitCache::Numbers& key);
 
-  struct Kept {
-    ThrottleNumbers numbers;
-    std::optional<Limit> limit;
-  };
-
-  static std::size_t PlaceOf(const ThrottleNumbers& numbers);
-  static const Limit* Make(const ThrottleNumbers& numbers, Kept& kept);
-
-  std::vector<Kept> kept_;
+  LimitCache kept_;
 };
 
 /// The part of the keys of CL.THROTTLE that keeps them apart from those of rules.

@@ -1,6 +1,7 @@
 #include "limiter/limiter.h"
 
 #include <array>
+#include <cassert>
 #include <chrono>
 
 #include "base/clock.h"
@@ -81,6 +82,39 @@ std::string_view NameOf(Enforcement enforcement) {
 }
 
 Answered Limiter::Ask(Question& question, WallTime now) {
+  const rules::RuleSet* const rules = question.own_.empty() ? rules_.Get() : nullptr;
+  if (!Begin(question, rules, now)) return Answered::kNow;
+  return End(question, store_.Submit(question.call_));
+}
+
+void Limiter::AskBatch(std::span<Question* const> questions, WallTime now) {
+  assert(questions.size() <= kMostAtOnce);
+  // One view of the rules for all: a second might end what the first points to.
+  const rules::RuleSet* const rules = rules_.Get();
+  std::array<store::Call*, kMostAtOnce> calls;
+  std::size_t count = 0;
+  for (Question* const question : questions) {
+    if (Begin(*question, rules, now)) calls[count++] = &question->call_;
+  }
+  const std::span<store::Call* const> asked(calls.data(), count);
+  store_.SubmitBatch(asked);
+  for (store::Call* const call : asked) {
+    End(*static_cast<Question*>(call->context), call->pending ? Answered::kLater : Answered::kNow);
+  }
+}
+
+// Once the store has been asked.
+Answered Limiter::End(Question& question, Answered answered) {
+  if (answered == Answered::kNow) {
+    Conclude(question);
+  } else if (question.own_.empty()) {
+    question.rules_ = rules_.held();
+  }
+  return answered;
+}
+
+// False: it is answered, without the store.
+bool Limiter::Begin(Question& question, const rules::RuleSet* rules, WallTime now) {
   question.is_sampled_ = observer_ != nullptr && observer_->SamplesThis();
   if (question.is_sampled_) question.asked_ = SteadyClock::Precise();
   question.degraded = false;
@@ -89,29 +123,25 @@ Answered Limiter::Ask(Question& question, WallTime now) {
   question.limiter_ = this;
   question.uses_.clear();
   question.met_.clear();
-  const bool asks_store = question.own_.empty() ? MeetRules(question) : MeetOwnLimits(question);
-  if (!asks_store) return Answered::kNow;
+  question.call_.pending = false;
+  const bool asks_store =
+      question.own_.empty() ? MeetRules(question, rules) : MeetOwnLimits(question);
+  if (!asks_store) return false;
   if (question.operation == Operation::kInspect) question.MakeRoomForInspections();
   question.call_ = {.operation = question.operation, .uses = question.uses_, .now = now};
   question.call_.context = &question;
   question.call_.on_done = [](store::Call& /*call*/, void* context) {
     Question& done = *static_cast<Question*>(context);
     done.limiter_->Conclude(done);
-    const auto rules = std::move(done.rules_);  // Until the answer has been read.
+    const auto held = std::move(done.rules_);  // Until the answer has been read.
     if (done.on_done != nullptr) done.on_done(done, done.context);
   };
   if (question.is_sampled_) question.submitted_ = SteadyClock::Precise();
-  if (store_.Submit(question.call_) == Answered::kLater) {
-    if (question.own_.empty()) question.rules_ = rules_.Share();
-    return Answered::kLater;
-  }
-  Conclude(question);
-  return Answered::kNow;
+  return true;
 }
 
 // False: it is answered, without any limit.
-bool Limiter::MeetRules(Question& question) {
-  const rules::RuleSet* rules = rules_.Get();
+bool Limiter::MeetRules(Question& question, const rules::RuleSet* rules) {
   if (rules == nullptr) {
     Settle(question, Ruling::kNoRule, true);
     return false;
@@ -162,7 +192,7 @@ bool Limiter::MeetRules(Question& question) {
 }
 
 void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) {
-  Use use;
+  Use& use = question.uses_.emplace_back();
   use.key = met.key;
   use.limit = &met.limit->limit;
   use.cost = Takes(question.operation) ? met.cost : question.cost;
@@ -171,7 +201,6 @@ void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) 
     if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
     use.slot = question.slot;
   }
-  question.uses_.push_back(use);
   question.met_.push_back(met);
 }
 
@@ -185,7 +214,7 @@ bool Limiter::MeetOwnLimits(Question& question) {
   }
   const bool shadow = takes && enforcement == Enforcement::kShadow;
   for (const Question::OwnLimit& own : question.own_) {
-    Use use;
+    Use& use = question.uses_.emplace_back();
     use.key = {.scope = question.Text(own.scope),
                .tag = question.Text(own.tag),
                .rest = question.Text(own.rest)};
@@ -194,8 +223,7 @@ bool Limiter::MeetOwnLimits(Question& question) {
     use.mode = shadow ? Mode::kShadow : own.mode;
     use.receipt = own.receipt;
     if (IsConcurrency(own.limit)) use.slot = question.slot;
-    question.uses_.push_back(use);
-    question.met_.push_back({});
+    question.met_.emplace_back();
   }
   return true;
 }

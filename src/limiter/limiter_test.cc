@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -306,6 +307,65 @@ TEST_F(LimiterTest, AnAnswerThatComesLaterFindsItsRulesThoughTheyHaveChanged) {
   store_.AnswerAll();
   EXPECT_EQ(heard, "api");
   EXPECT_TRUE(question_.allowed);
+}
+
+// ---- Several at once.
+
+// Tells who passed: "+-?" if the second did not, and the third is not answered yet.
+std::string AskedAtOnce(Limiter& limiter, std::deque<Question>& questions, WallTime now) {
+  std::vector<Question*> all;
+  for (Question& question : questions) all.push_back(&question);
+  limiter.AskBatch(all, now);
+  std::string passed;
+  for (const Question& question : questions) {
+    passed += question.pending() ? '?' : question.allowed ? '+' : '-';
+  }
+  return passed;
+}
+
+TEST_F(LimiterTest, QuestionsThatAreAskedAtOnceAreAnsweredOneAfterTheOther) {
+  Load(kThreeAMinute);
+  std::deque<Question> questions(Limiter::kMostAtOnce);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    questions[i].Add("api_key", i == 1 ? "bob" : "alice");
+  }
+  questions[5].operation = Operation::kReset;
+  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_).substr(0, 5), "++++-");
+  EXPECT_EQ(questions[5].affected, 1U);
+  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_).substr(6), "+++-------");
+}
+
+TEST_F(LimiterTest, NoQuestionsAtOnceAreNoneAtAll) { limiter_.AskBatch({}, now_); }
+
+TEST_F(LimiterTest, OfQuestionsAtOnceSomeNeedNoStore) {
+  Load(R"(
+deny: ["mallory"]
+rules:
+  - { id: api, match: { api_key: "a*" }, limit: 1/s }
+)");
+  store_.answers_later = true;
+  std::deque<Question> questions(4);
+  questions[0].Add("api_key", "mallory");
+  questions[1].Add("api_key", "alice");
+  questions[2].Add("api_key", "bob");
+  questions[3].AddLimit({.scope = "s", .tag = "t"},
+                        *Limit::FixedWindow({.limit = 1, .window = seconds(60)}), 2);
+  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_), "-?+?");
+  EXPECT_EQ(questions[0].ruling, Ruling::kDenyListed);
+  EXPECT_EQ(questions[2].ruling, Ruling::kNoRule);
+  for (int i = 0; i < 12; ++i) Load("rules: [{ id: o" + std::to_string(i) + ", limit: 1/h }]");
+  Question other;
+  other.Add("api_key", "carol");
+  limiter_.Ask(other, now_);
+  std::string heard;
+  questions[1].context = &heard;
+  questions[1].on_done = [](Question& done, void* context) {
+    *static_cast<std::string*>(context) = done.met(0).rule->id;
+  };
+  store_.AnswerAll();
+  EXPECT_EQ(heard, "api");
+  EXPECT_TRUE(questions[1].allowed);
+  EXPECT_EQ(questions[3].headline.headline.outcome, Outcome::kNeverFits);
 }
 
 // ---- When the store can't tell.

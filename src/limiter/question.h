@@ -58,6 +58,8 @@ class Question {
   /// What the caller should be told; its index is one of `uses`. Of no meaning if `uses` is empty.
   Decision headline{};
 
+  /// Whether `on_done` is still to be run.
+  [[nodiscard]] bool pending() const { return call_.pending; }
   /// What each limit said. Empty unless limits decided.
   [[nodiscard]] std::span<const store::Use> uses() const { return uses_; }
   /// The rule and the limit behind a use; nulls for the caller's own limits.

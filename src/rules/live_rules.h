@@ -117,18 +117,15 @@ class RulesReader {
  public:
   explicit RulesReader(const LiveRules& live) : live_(&live) {}
 
-  /// Null if there are none yet. Good until the next Get or Share; between the two calls the rules
-  /// don't change under the caller.
+  /// Null if there are none yet. Good until the next Get; between the two calls the rules don't
+  /// change under the caller.
   const RuleSet* Get() {
     // Acquire is enough: what a new number stands for is read under the lock.
     if (live_->generation_.load(std::memory_order_acquire) != generation_) Refresh();
     return rules_.get();
   }
-  /// To be held for longer, as by a call that waits for a store.
-  std::shared_ptr<const RuleSet> Share() {
-    Get();
-    return rules_;
-  }
+  /// What the last Get gave, to be held for longer, as by a call that waits for a store.
+  [[nodiscard]] const std::shared_ptr<const RuleSet>& held() const { return rules_; }
   /// The version that the last Get gave.
   [[nodiscard]] std::uint64_t version() const { return generation_; }
 

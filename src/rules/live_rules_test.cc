@@ -74,7 +74,7 @@ TEST(LiveRulesTest, AReaderKeepsWhatItHoldsUntilItLooksAgain) {
   live.Load("rules.yaml", Limited(1), kStart);
   RulesReader reader(live);
   const RuleSet* const held = reader.Get();
-  const std::shared_ptr<const RuleSet> shared = reader.Share();
+  const std::shared_ptr<const RuleSet> shared = reader.held();
   for (int i = 2; i < 5; ++i) live.Load("rules.yaml", Limited(i), kStart);
   EXPECT_EQ(LimitOf(held), 1);
   EXPECT_EQ(LimitOf(reader.Get()), 4);
@@ -85,7 +85,8 @@ TEST(LiveRulesTest, WhatNobodyHoldsIsGone) {
   LiveRules live(1);
   live.Load("rules.yaml", Limited(1), kStart);
   RulesReader reader(live);
-  const std::weak_ptr<const RuleSet> first = reader.Share();
+  reader.Get();
+  const std::weak_ptr<const RuleSet> first = reader.held();
   live.Load("rules.yaml", Limited(2), kStart);
   live.Load("rules.yaml", Limited(3), kStart);
   EXPECT_FALSE(first.expired());  // The reader has not looked yet.

@@ -43,6 +43,7 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   api::HttpOptions options;
   options.limits.max_header_bytes = config.max_header_bytes;
   options.limits.max_body = config.max_body_bytes;
+  options.max_pending = config.max_pipelined;
   options.header_style =
       api::FindHeaderStyle(config.header_style).value_or(api::HeaderStyle::kXRateLimit);
   options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
@@ -88,7 +89,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       http_(*this, HttpOptionsOf(shared)),
-      resp_(*this) {
+      resp_(*this, shared.config.max_pipelined) {
   limiter_.Observe(this);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));

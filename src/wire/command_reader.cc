@@ -167,11 +167,32 @@ CommandReader::Line CommandReader::ReadLength(std::int64_t& length, const char*&
   return Line::kWhole;
 }
 
+// The same for lengths of one digit and of two, which are most.
+inline CommandReader::Line CommandReader::ReadShortLength(std::int64_t& length,
+                                                          const char*& next) const {
+  const auto digit = [](char c) { return static_cast<unsigned>(c - '0'); };
+  constexpr std::ptrdiff_t kMostBytes = 5;
+  if (end_ - at_ < kMostBytes) return ReadLength(length, next);
+  const unsigned first = digit(at_[1]);
+  if (first <= 9 && at_[2] == '\r' && at_[3] == '\n') {
+    length = first;
+    next = at_ + 4;
+    return Line::kWhole;
+  }
+  const unsigned second = digit(at_[2]);
+  if (first >= 1 && first <= 9 && second <= 9 && at_[3] == '\r' && at_[4] == '\n') {
+    length = first * 10 + second;
+    next = at_ + kMostBytes;
+    return Line::kWhole;
+  }
+  return ReadLength(length, next);
+}
+
 // kCommand: go on.
 CommandReader::Status CommandReader::ReadHeader() {
   std::int64_t count = 0;
   const char* next = nullptr;
-  const Line line = ReadLength(count, next);
+  const Line line = ReadShortLength(count, next);
   if (line == Line::kPart) return Status::kNeedMore;
   if (line == Line::kWrong || count > static_cast<std::int64_t>(limits_.max_arguments)) {
     return Fail("invalid multibulk length");
@@ -194,7 +215,7 @@ CommandReader::Status CommandReader::ReadArguments() {
     }
     std::int64_t length = 0;
     const char* text = nullptr;
-    const Line line = ReadLength(length, text);
+    const Line line = ReadShortLength(length, text);
     if (line == Line::kPart) return Status::kNeedMore;
     if (line == Line::kWrong || length < 0 ||
         length > static_cast<std::int64_t>(limits_.max_argument)) {

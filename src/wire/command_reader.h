@@ -57,6 +57,7 @@ class CommandReader {
   enum class Line : std::uint8_t { kWhole, kPart, kWrong };
 
   Line ReadLength(std::int64_t& length, const char*& next) const;
+  Line ReadShortLength(std::int64_t& length, const char*& next) const;
   Status ReadHeader();
   Status ReadArguments();
   Status ReadInline();

@@ -1,6 +1,5 @@
 #include "wire/http_response.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -10,8 +9,9 @@ namespace sluice::wire {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
-// Where the length of a body is put that is not there yet: blanks before a value mean nothing.
-constexpr std::string_view kLengthRoom = "\r\nContent-Length:            \r\n\r\n";
+// Of a body that is not there yet: most have so many digits, and the others are moved.
+constexpr std::string_view kUsualLength = "000";
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kDigits = 20;
 
 void AppendNumber(std::string& output, std::int64_t number) {
@@ -175,23 +175,22 @@ void HttpResponse::Finish(std::string_view content_type, std::string_view body) 
   output_.append("\r\nContent-Type: ");
   AppendValue(output_, content_type);
   AddLength(body.size());
-  output_.append("\r\n\r\n");
+  output_.append(kHeadEnd);
   if (!head_only_) output_.append(body);
 }
 
 void HttpResponse::Finish() {
   AddLength(0);
-  output_.append("\r\n\r\n");
+  output_.append(kHeadEnd);
 }
 
 std::string& HttpResponse::BeginBody(std::string_view content_type) {
   if (has_length_) {
     output_.append("\r\nContent-Type: ");
     AppendValue(output_, content_type);
-    output_.append(kLengthRoom);
-  } else {
-    output_.append("\r\n\r\n");
+    output_.append("\r\nContent-Length: ").append(kUsualLength);
   }
+  output_.append(kHeadEnd);
   body_at_ = output_.size();
   return output_;
 }
@@ -202,7 +201,9 @@ void HttpResponse::EndBody() {
     std::array<char, kDigits> digits;
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), length);
     const auto size = static_cast<std::size_t>(end - digits.data());
-    std::copy_n(digits.data(), size, output_.data() + body_at_ - 2 * kLineEnd.size() - size);
+    const std::size_t at = body_at_ - kHeadEnd.size() - kUsualLength.size();
+    output_.replace(at, kUsualLength.size(), digits.data(), size);
+    body_at_ = at + size + kHeadEnd.size();
   }
   if (head_only_ || !has_length_) output_.resize(body_at_);
 }

@@ -85,9 +85,8 @@ TEST(HttpResponse, MeasuresABodyThatIsWrittenInPlace) {
     HttpResponse response(output, 200, kDate, {});
     response.BeginBody("text/plain").append(size, 'x');
     response.EndBody();
-    EXPECT_THAT(output, HasSubstr(std::to_string(size).append("\r\n\r\n")));
-    EXPECT_THAT(output, HasSubstr("\r\nContent-Length:  "));
-    EXPECT_THAT(output, EndsWith("\r\n\r\n" + std::string(size, 'x')));
+    EXPECT_THAT(output, EndsWith("\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" +
+                                 std::string(size, 'x')));
   }
 }
 
@@ -96,8 +95,7 @@ TEST(HttpResponse, ToHeadMeasuresABodyThatIsWrittenInPlace) {
   HttpResponse response(output, 200, kDate, {.head_only = true});
   response.BeginBody("text/plain") += "hello";
   response.EndBody();
-  EXPECT_THAT(output, HasSubstr(" 5\r\n\r\n"));
-  EXPECT_THAT(output, EndsWith("\r\n\r\n"));
+  EXPECT_THAT(output, EndsWith("\r\nContent-Length: 5\r\n\r\n"));
 }
 
 TEST(HttpResponse, LetsNoValueEndItsLine) {

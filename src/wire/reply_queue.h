@@ -1,10 +1,36 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <string>
 
 namespace sluice::wire {
+
+/// Where one reply waits for those before it.
+struct ReplyPlace {
+  std::string text;
+  bool finished = false;
+  ReplyPlace* next = nullptr;
+};
+
+/// Places that nobody needs, kept for the next who does. For all queues of one thread, which it
+/// must outlive.
+class ReplyPlaces {
+ public:
+  ReplyPlaces() = default;
+  ~ReplyPlaces();
+  ReplyPlaces(const ReplyPlaces&) = delete;
+  ReplyPlaces& operator=(const ReplyPlaces&) = delete;
+
+  [[nodiscard]] ReplyPlace& Take();
+  void GiveBack(ReplyPlace& place);
+
+ private:
+  static constexpr std::size_t kMostSpare = 1024;
+  static constexpr std::size_t kMostKeptBytes = 4096;  ///< Of one text.
+
+  ReplyPlace* spare_ = nullptr;
+  std::size_t count_ = 0;
+};
 
 /// Replies of one connection in the order of their requests, though some are known later than
 /// others.
@@ -13,37 +39,33 @@ namespace sluice::wire {
 /// it is written into the place's text, and `Finish` lets it go, with all that only waited for it.
 class ReplyQueue {
  public:
-  struct Place {
-    std::string text;
-    bool finished = false;
-  };
-
   /// `output` receives what may go.
-  explicit ReplyQueue(std::string& output) : output_(output) {}
+  ReplyQueue(std::string& output, ReplyPlaces& places) : output_(output), places_(places) {}
+  ~ReplyQueue();
+  ReplyQueue(const ReplyQueue&) = delete;
+  ReplyQueue& operator=(const ReplyQueue&) = delete;
 
   /// Where the next reply goes that is known at once.
   std::string& Now() {
-    if (places_.empty()) return output_;
-    if (!places_.back().finished) places_.push_back({.text = {}, .finished = true});
-    return places_.back().text;
+    if (empty()) return output_;
+    if (!last_->finished) Later().finished = true;
+    return last_->text;
   }
 
   /// Keeps a place, which stays where it is until it is finished.
-  Place& Later() { return places_.emplace_back(); }
+  ReplyPlace& Later();
 
-  void Finish(Place& place) {
-    place.finished = true;
-    while (!places_.empty() && places_.front().finished) {
-      output_ += places_.front().text;
-      places_.pop_front();
-    }
-  }
+  void Finish(ReplyPlace& place);
 
-  [[nodiscard]] bool empty() const { return places_.empty(); }
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
 
  private:
+  void DropFirst();
+
   std::string& output_;
-  std::deque<Place> places_;
+  ReplyPlaces& places_;
+  ReplyPlace* first_ = nullptr;
+  ReplyPlace* last_ = nullptr;  ///< Of no meaning if there is no first.
 };
 
 }  // namespace sluice::wire

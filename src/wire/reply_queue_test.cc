@@ -9,7 +9,8 @@ namespace {
 
 TEST(ReplyQueue, LetsAReplyGoAtOnceIfNoneIsWaitedFor) {
   std::string output;
-  ReplyQueue queue(output);
+  ReplyPlaces places;
+  ReplyQueue queue(output, places);
   queue.Now() += "a";
   EXPECT_EQ(output, "a");
   EXPECT_TRUE(queue.empty());
@@ -17,7 +18,8 @@ TEST(ReplyQueue, LetsAReplyGoAtOnceIfNoneIsWaitedFor) {
 
 TEST(ReplyQueue, HoldsRepliesBackUntilTheOneBeforeIsFinished) {
   std::string output;
-  ReplyQueue queue(output);
+  ReplyPlaces places;
+  ReplyQueue queue(output, places);
   queue.Now() += "a";
   auto& b = queue.Later();
   queue.Now() += "c";
@@ -33,7 +35,8 @@ TEST(ReplyQueue, HoldsRepliesBackUntilTheOneBeforeIsFinished) {
 
 TEST(ReplyQueue, KeepsTheOrderOfRequestsWhateverIsFinishedFirst) {
   std::string output;
-  ReplyQueue queue(output);
+  ReplyPlaces places;
+  ReplyQueue queue(output, places);
   auto& a = queue.Later();
   queue.Now() += "b";
   auto& c = queue.Later();
@@ -50,6 +53,38 @@ TEST(ReplyQueue, KeepsTheOrderOfRequestsWhateverIsFinishedFirst) {
   queue.Finish(c);
   EXPECT_EQ(output, "abcde");
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(ReplyQueue, UsesPlacesAgainThatAreFreeAndBeginsThemEmpty) {
+  std::string output;
+  ReplyPlaces places;
+  ReplyQueue queue(output, places);
+  const ReplyPlace* used = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    ReplyPlace& place = queue.Later();
+    EXPECT_TRUE(i == 0 || &place == used);
+    EXPECT_EQ(place.text, "");
+    place.text += "a";
+    queue.Finish(place);
+    used = &place;
+  }
+  EXPECT_EQ(output, "aaa");
+}
+
+TEST(ReplyQueue, GivesPlacesBackThatNobodyFinished) {
+  std::string output;
+  ReplyPlaces places;
+  const ReplyPlace* kept = nullptr;
+  {
+    ReplyQueue queue(output, places);
+    kept = &queue.Later();
+    queue.Now() += "b";
+  }
+  EXPECT_EQ(output, "");
+  ReplyQueue queue(output, places);
+  const ReplyPlace* const one = &queue.Later();
+  const ReplyPlace* const other = &queue.Later();
+  EXPECT_TRUE(one == kept || other == kept);
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+// A request's way through sessions, limiter and the memory store, without sockets. A program of its
+// own: it counts what is allocated.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "api/testing/random_pipeline.h"
+#include "net/loop.h"
+#include "resp/testing/allocations.h"
+#include "server/shared.h"
+#include "server/worker.h"
+
+namespace sluice::server {
+namespace {
+
+class NoOperations final : public Operations {
+ public:
+  rules::LoadReport ReloadRules() override { return {}; }
+  void AppendMetrics(std::string& /*out*/) override {}
+  api::Health CheckHealth() override { return {}; }
+  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override { return {}; }
+};
+
+class NoCarrier final : public api::SessionHost {
+ public:
+  void OutputReady() override {}
+};
+
+// One loop's worker over a store in memory. Its loop never turns, so time stands still.
+class OneWorker {
+ public:
+  explicit OneWorker(std::string_view rules) {
+    shared_.admin_token = api::testing::kPipelineToken;
+    shared_.memory = *store::MemoryStore::Create({.max_keys = 10'000});
+    shared_.rules.Load("rules.yaml", rules, WallTime{});
+    worker_ = std::make_unique<Worker>(loop_, shared_, operations_);
+    resp = worker_->NewRespSession(carrier_, {});
+    http = worker_->NewHttpSession(carrier_, {});
+  }
+
+  std::unique_ptr<api::Session> resp;
+  std::unique_ptr<api::Session> http;
+
+ private:
+  net::Loop loop_;
+  Shared shared_{{}, {}};
+  NoOperations operations_;
+  NoCarrier carrier_;
+  std::unique_ptr<Worker> worker_;
+};
+
+TEST(RequestPath, APipelineIsAnsweredAsIfItsCommandsCameOneByOne) {
+  const auto seed = static_cast<std::uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 100; ++round) {
+    OneWorker one_by_one(api::testing::kPipelineRules);
+    OneWorker together(api::testing::kPipelineRules);
+    std::string bytes;
+    for (int i = 0; i < 100; ++i) {
+      const std::string command = api::testing::RandomCommand(random);
+      one_by_one.resp->Receive(command);
+      bytes += command;
+    }
+    together.resp->Receive(bytes);
+    ASSERT_EQ(together.resp->output(), one_by_one.resp->output());
+    ASSERT_EQ(together.resp->closing(), one_by_one.resp->closing());
+  }
+}
+
+// Calls at /search are denied soon, others never.
+constexpr std::string_view kManyAndFew = R"(
+rules:
+  - { id: api, limit: 1000000/s }
+  - { id: search, match: { endpoint: "/search" }, limits: [20/s, 100/m] }
+)";
+
+void ExpectNoAllocation(api::Session& session, std::string_view requests) {
+  const auto ask = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      session.Receive(requests);
+      session.output().clear();
+    }
+  };
+  ask(20);
+  const std::size_t before = resp::testing::Allocations();
+  ask(200);
+  EXPECT_EQ(resp::testing::Allocations(), before) << requests.substr(0, 200);
+}
+
+TEST(RequestPath, CommandsAllocateNothingInTheSteadyState) {
+  OneWorker worker(kManyAndFew);
+  for (const std::string_view command :
+       {"CL.THROTTLE some:longer:key:of:a:client 15 30 60\r\n",
+        "SLUICE.CHECK api_key some-longer-key-of-a-client endpoint / method GET\r\n",
+        "SLUICE.CHECK api_key some-longer-key-of-a-client endpoint /search method GET\r\n",
+        "SLUICE.PEEK api_key some-longer-key-of-a-client endpoint /search method GET\r\n"}) {
+    std::string pipeline;
+    for (int i = 0; i < 40; ++i) pipeline += command;
+    ExpectNoAllocation(*worker.resp, command);
+    ExpectNoAllocation(*worker.resp, pipeline);
+  }
+}
+
+TEST(RequestPath, HttpChecksAllocateNothingInTheSteadyState) {
+  OneWorker worker(kManyAndFew);
+  for (const std::string_view request :
+       {"GET /api/v1/rate-limit/check?key=some-longer-key-of-a-client HTTP/1.1\r\n"
+        "Host: localhost:8080\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n",
+        "GET /api/v1/rate-limit/check?key=some-longer-key-of-a-client&endpoint=/search HTTP/1.1\r\n"
+        "Host: localhost:8080\r\n\r\n",
+        "GET /api/v1/rate-limit/remaining?key=some-longer-key-of-a-client HTTP/1.1\r\n"
+        "Host: localhost:8080\r\n\r\n",
+        "GET /api/ping HTTP/1.1\r\nHost: localhost:8080\r\n"
+        "X-API-Key: some-other-key-of-a-client-that-is-long\r\n\r\n"}) {
+    std::string pipeline;
+    for (int i = 0; i < 40; ++i) pipeline += request;
+    ExpectNoAllocation(*worker.http, request);
+    ExpectNoAllocation(*worker.http, pipeline);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::server
