@@ -68,17 +68,22 @@ void RespSession::Receive(std::string_view bytes) {
   RunCommands();
 }
 
-bool RespSession::in_request() const { return pending_ < kMaxPending && reader_.unread() > 0; }
+bool RespSession::in_request() const {
+  return pending_ < kMaxPending && !held_back_ && reader_.unread() > 0;
+}
 
 void RespSession::Drain() {
   draining_ = true;
   RunCommands();
 }
 
-// Runs what has arrived, as far as the store keeps up.
+// Runs what has arrived, as far as the store and the client keep up.
 void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
+  held_back_ = false;
   while (!closing_ && pending_ < kMaxPending) {
+    held_back_ = output_.size() >= kMostOutput && reader_.unread() > 0;
+    if (held_back_) break;
     const Status status = reader_.Next();
     if (status == Status::kCommand) {
       RunCommand(reader_.arguments());
