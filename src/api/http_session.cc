@@ -60,7 +60,12 @@ void HttpSession::Receive(std::string_view bytes) {
 }
 
 bool HttpSession::in_request() const {
-  return pending_ < loop_.options().max_pending && (reader_.in_request() || !backlog_.empty());
+  return pending_ < loop_.options().max_pending && !held_back_ &&
+         (reader_.in_request() || !backlog_.empty());
+}
+
+void HttpSession::Resume() {
+  if (!closing_) ReadBacklog();
 }
 
 // A request that has begun may end; one that has not is not waited for.
@@ -77,9 +82,12 @@ void HttpSession::ReadBacklog() {
   if (backlog_.empty() && backlog_.capacity() > kKeptBacklog) backlog_ = std::string();
 }
 
-// Answers what has arrived, as far as the store keeps up.
+// Answers what has arrived, as far as the store and the client keep up.
 void HttpSession::Read(std::string_view& bytes) {
+  held_back_ = false;
   while (!closing_ && pending_ < loop_.options().max_pending) {
+    held_back_ = output_.size() >= kMostOutput && !bytes.empty();
+    if (held_back_) return;
     switch (reader_.Read(bytes)) {
       case HttpReader::Status::kRequest:
         Answer(reader_.request());

@@ -35,6 +35,7 @@ class HttpSession final : public Session {
 
   void Receive(std::string_view bytes) override;
   [[nodiscard]] bool in_request() const override;
+  void Resume() override;
   void Drain() override;
 
  private:

@@ -128,6 +128,24 @@ TEST_F(HttpSessionTest, HowManyMayWaitCanBeConfigured) {
   EXPECT_EQ(Count(Taken(), "HTTP/1.1 "), 20U);
 }
 
+TEST_F(HttpSessionTest, WhoTakesNoAnswersGetsNoMoreThanSoManyAndAllOfThemInTheEnd) {
+  constexpr std::string_view kLarge = "GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string once = Send(kLarge);
+  const std::size_t count = 3 * HttpSession::kMostOutput / once.size();
+  std::string requests;
+  for (std::size_t i = 0; i < count; ++i) requests += kLarge;
+  std::string heard = Send(requests + "GET /li");
+  EXPECT_LT(heard.size(), HttpSession::kMostOutput + once.size());
+  EXPECT_FALSE(session_->in_request()) << "it is not for the client to go on";
+  while (session_->held_back()) {
+    session_->Resume();
+    heard += Taken();
+  }
+  EXPECT_EQ(heard.size(), count * once.size());
+  EXPECT_TRUE(session_->in_request());
+  EXPECT_THAT(Send("vez HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 200 OK"));
+}
+
 TEST_F(HttpSessionTest, WhoNeverWaitsIsCutOff) {
   Load(testing::kThreeAMinute);
   Start();

@@ -32,6 +32,14 @@ class RateLimitHeadersTest : public testing::HttpTest {
     Start();
     Load(kTwoLimits);
   }
+
+  void WaitAsTold(const Heard& denied, bool by_seconds) {
+    const std::int64_t wait =
+        std::stoll(denied.Header(by_seconds ? "Retry-After" : "X-RateLimit-Reset-Ms"));
+    ASSERT_GE(wait, 1);
+    host_.clock.Advance(by_seconds ? Micros{std::chrono::seconds(wait)}
+                                   : Micros{std::chrono::milliseconds(wait)});
+  }
 };
 
 TEST_F(RateLimitHeadersTest, Draft6) {
@@ -178,17 +186,70 @@ TEST_F(RateLimitHeadersTest, WhoWaitsAsToldPasses) {
                                R"(,"limit":{)" + limit + "}}";
       const Heard heard = CheckBody(body);
       if (heard.status == 429) {
-        const bool by_seconds = call % 2 == 0;
-        const std::int64_t wait =
-            std::stoll(heard.Header(by_seconds ? "Retry-After" : "X-RateLimit-Reset-Ms"));
-        ASSERT_GE(wait, 1);
-        host_.clock.Advance(by_seconds ? Micros{std::chrono::seconds(wait)}
-                                       : Micros{std::chrono::milliseconds(wait)});
+        WaitAsTold(heard, /*by_seconds=*/call % 2 == 0);
         ASSERT_EQ(CheckBody(body).status, 200) << "seed " << seed << ", " << body << heard.body;
       } else {
         ASSERT_EQ(heard.status, 200) << heard.body;
       }
       host_.clock.Advance(Micros{upto(500'000)});
+    }
+  }
+}
+
+// A limit that a rule may have, with random numbers; it holds at least `size`.
+std::string RandomLimit(std::mt19937_64& random, std::int64_t size) {
+  const auto upto = [&](std::int64_t most) {
+    return std::to_string(std::uniform_int_distribution<std::int64_t>(1, most)(random));
+  };
+  const std::string capacity = "capacity: " + std::to_string(size);
+  const std::string limit = "limit: " + std::to_string(size);
+  const std::string window = ", window: " + upto(100'000) + "ms";
+  switch (random() % 7) {
+    case 0:
+      return "algorithm: token_bucket, " + capacity + ", refill_rate: " + upto(20) + "." +
+             upto(999);
+    case 1:
+      return "algorithm: token_bucket, " + capacity + ", refill_rate: " + upto(20) +
+             ", refill_interval: " + upto(30) + "s, burst_multiplier: 2";
+    case 2:
+      return "algorithm: leaky_bucket, " + capacity + ", leak_rate: " + upto(20) + "." + upto(999);
+    case 3:
+      return "algorithm: fixed_window, " + limit + window;
+    case 4:
+      return "algorithm: fixed_window, anchor: first_hit, " + limit + window;
+    case 5:
+      return "algorithm: sliding_window_log, " + limit + window;
+    default:
+      return "algorithm: sliding_window_counter, " + limit + window;
+  }
+}
+
+// And so it is where a rule has several limits: the longest wait is told, and none is left then.
+TEST_F(RateLimitHeadersTest, WhoWaitsAsToldPassesAllLimitsOfARule) {
+  const auto seed = std::random_device{}();
+  RecordProperty("seed", static_cast<int>(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 100; ++round) {
+    const auto size = static_cast<std::int64_t>(random() % 20) + 1;
+    std::string rules = "rules:\n  - id: r" + std::to_string(round) + "\n    limits:\n";
+    for (std::uint64_t i = 0, count = random() % 3 + 1; i < count; ++i) {
+      const std::int64_t more = static_cast<std::int64_t>(random() % 10);
+      rules += "      - { name: n" + std::to_string(i) + ", " + RandomLimit(random, size + more) +
+               " }\n";
+    }
+    Load(rules);
+    for (int call = 0; call < 30; ++call) {
+      const std::string query =
+          "key=a&cost=" + std::to_string(random() % static_cast<std::uint64_t>(size) + 1);
+      const Heard heard = Check(query);
+      if (heard.status == 429) {
+        WaitAsTold(heard, /*by_seconds=*/call % 2 == 0);
+        ASSERT_EQ(Check(query).status, 200) << "seed " << seed << ", " << query << "\n"
+                                            << rules << heard.body;
+      } else {
+        ASSERT_EQ(heard.status, 200) << "seed " << seed << "\n" << rules << heard.body;
+      }
+      host_.clock.Advance(Micros{static_cast<std::int64_t>(random() % 500'000)});
     }
   }
 }

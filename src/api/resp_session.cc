@@ -71,7 +71,7 @@ void RespSession::Receive(std::string_view bytes) {
 }
 
 bool RespSession::in_request() const {
-  return pending_ < loop_.max_pending() && reader_.unread() > 0;
+  return pending_ < loop_.max_pending() && !held_back_ && reader_.unread() > 0;
 }
 
 void RespSession::Drain() {
@@ -79,10 +79,13 @@ void RespSession::Drain() {
   RunCommands();
 }
 
-// Runs what has arrived, as far as the store keeps up.
+// Runs what has arrived, as far as the store and the client keep up.
 void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
+  held_back_ = false;
   while (!closing_ && MayAsk()) {
+    held_back_ = output_.size() >= kMostOutput && reader_.unread() > 0;
+    if (held_back_) break;
     const Status status = reader_.Next();
     if (status == Status::kCommand) {
       RunCommand(reader_.arguments());

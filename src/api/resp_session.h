@@ -31,6 +31,7 @@ class RespSession final : public Session {
 
   void Receive(std::string_view bytes) override;
   [[nodiscard]] bool in_request() const override;
+  void Resume() override { RunCommands(); }
   void Drain() override;
 
  private:

@@ -119,6 +119,26 @@ TEST_F(RespSessionTest, InARequestIsWhoeverHasBegunOneAndNotEnded) {
   EXPECT_FALSE(session_->in_request());
 }
 
+TEST_F(RespSessionTest, WhoTakesNoRepliesGetsNoMoreThanSoManyAndAllOfThemInTheEnd) {
+  const std::string once = Send("COMMAND DOCS\r\n");
+  std::string commands;
+  std::string expected;
+  for (std::size_t i = 0; i < 2 * RespSession::kMostOutput / once.size(); ++i) {
+    commands += "COMMAND DOCS\r\n";
+    expected += once;
+  }
+  std::string heard = Send(commands + "PI");
+  EXPECT_LT(heard.size(), RespSession::kMostOutput + once.size());
+  EXPECT_FALSE(session_->in_request()) << "it is not for the client to go on";
+  while (session_->held_back()) {
+    session_->Resume();
+    heard += Taken();
+  }
+  EXPECT_TRUE(heard == expected);
+  EXPECT_TRUE(session_->in_request());
+  EXPECT_EQ(Send("NG\r\n"), "+PONG\r\n");
+}
+
 TEST_F(RespSessionTest, RepliesKeepTheirOrderThoughAStoreAnswersLater) {
   store_.answers_later = true;
   EXPECT_EQ(Send("PING 1\r\nCL.THROTTLE a 2 1 60\r\nPING 2\r\nCL.THROTTLE a 2 1 60\r\nPING 3\r\n"),

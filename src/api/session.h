@@ -26,6 +26,9 @@ class Session {
  public:
   virtual ~Session() = default;
 
+  /// With so much to write, no further request is answered: a small one may have a large answer.
+  static constexpr std::size_t kMostOutput = std::size_t{1} << 20;
+
   /// Takes all of `bytes`, which are good until it returns. Whatever can be answered now is in
   /// `output` then, in the order of the requests.
   virtual void Receive(std::string_view bytes) = 0;
@@ -36,6 +39,11 @@ class Session {
   /// Nothing more is read; the connection is closed once `output` is written and nothing is
   /// pending.
   [[nodiscard]] bool closing() const { return closing_; }
+
+  /// Whether there are requests that are not answered because of kMostOutput. Nothing should be
+  /// read then; Resume answers them once the output is written.
+  [[nodiscard]] bool held_back() const { return held_back_; }
+  virtual void Resume() {}
 
   /// Requests that wait for a store.
   [[nodiscard]] std::size_t pending() const { return pending_; }
@@ -49,6 +57,7 @@ class Session {
  protected:
   std::string output_;
   bool closing_ = false;
+  bool held_back_ = false;
   std::size_t pending_ = 0;
 };
 

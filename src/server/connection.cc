@@ -62,7 +62,8 @@ void Connection::OnReady(std::uint32_t events) {
 
 bool Connection::WantsToRead() const {
   if (lingering_) return true;
-  return !peer_ended_ && !session_->closing() && unwritten() < all_.limits_.soft_output_bytes &&
+  return !peer_ended_ && !session_->closing() && !session_->held_back() &&
+         unwritten() < all_.limits_.soft_output_bytes &&
          session_->pending() < all_.limits_.max_pending;
 }
 
@@ -121,6 +122,10 @@ void Connection::Write() {
     if (closed_) return;
     if (unwritten() > all_.limits_.hard_output_bytes) {
       return Close(&all_.counters_.output_overflow);
+    }
+    if (session_->held_back() && unwritten() == 0) {
+      session_->Resume();
+      all_.WriteAtTurnEnd(*this);
     }
     if (IsOver()) {
       if (tls_ && tls_->End()) WriteSome();  // TLS has its own farewell.
@@ -184,7 +189,8 @@ void Connection::DropWritten() {
 
 // Whether all has been said that will be.
 bool Connection::IsOver() const {
-  return (session_->closing() || peer_ended_) && session_->pending() == 0 && unwritten() == 0;
+  return (session_->closing() || peer_ended_) && !session_->held_back() &&
+         session_->pending() == 0 && unwritten() == 0;
 }
 
 void Connection::End() {
@@ -223,7 +229,8 @@ void Connection::CheckTime(SteadyTime now) {
   if (lingering_) {
     if (over(lingers_since_, limits.linger)) Close(nullptr);
   } else if (unwritten() > 0 && !InHandshake()) {
-    if (over(could_write_, limits.write_timeout)) Close(&all_.counters_.slow_closed);
+    // What is not blocked is on its way: it is written when this turn ends.
+    if (blocked_ && over(could_write_, limits.write_timeout)) Close(&all_.counters_.slow_closed);
   } else if (session_->pending() > 0) {
     return;  // It waits for us.
   } else if (session_->in_request()) {

@@ -157,6 +157,13 @@ TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
   EXPECT_EQ(server.totals().slow_closed, 1U);
 }
 
+// A sweep may come between a request and the end of its turn, when its answer is written.
+TEST(ConnectionsTest, WhoJustAskedIsNotTakenForOneWhoTakesNoAnswers) {
+  TestServer server(WithLimits({.linger = milliseconds(5)}));  // Sweeps every 5 ms.
+  for (int i = 0; i < 3000; ++i) ASSERT_EQ(Client::To(server.address()).Ask("me"), "me") << i;
+  EXPECT_EQ(server.totals().slow_closed, 0U);
+}
+
 TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
   TestServer server(WithLimits({.max_pending = 4}));
   Client client = Client::To(server.address());

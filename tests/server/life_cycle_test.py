@@ -1,87 +1,18 @@
-"""Runs the server of the binary named by SLUICE, and talks to it as clients and operators do."""
+"""The server as an operator starts, changes and ends it, and what a newcomer tries first."""
 
 import ctypes
-import http.client
 import json
 import os
-import re
 import signal
-import socket
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 from pathlib import Path
 
-PATIENCE = 30  # Seconds; a busy machine is no failure.
+from running import PATIENCE, Server, rules_in, until, write
 
 THREE_A_DAY = "rules: [{ id: api, algorithm: fixed_window, limit: 3, window: 1d }]\n"
-
-
-class Server:
-    """A server on ports of its own; ends with the test."""
-
-    def __init__(self, *flags, environment=None):
-        self.process = subprocess.Popen(
-            [os.environ["SLUICE"], "serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", "--threads", "2", *flags],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(environment or {})},
-        )
-        self.log = []
-        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
-        self.reader.start()
-        self.http = self.resp = None
-        for line in self.process.stdout:
-            if found := re.match(r"HTTP +http://127\.0\.0\.1:(\d+)", line):
-                self.http = int(found[1])
-            if found := re.match(r"Redis protocol +redis://127\.0\.0\.1:(\d+)", line):
-                self.resp = int(found[1])
-            if "curl" in line:
-                break
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
-        self.reader.join(PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def ask(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)
-        connection.request(method, path, body, headers or {})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, dict(answer.getheaders()), text
-
-    def check(self, key):
-        return self.ask("GET", f"/api/v1/rate-limit/check?key={key}")
-
-    def redis_cli(self, *command):
-        told = subprocess.run(
-            ["redis-cli", "-p", str(self.resp), *command], capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-        return told.stdout.splitlines()
-
-    def end(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
-
-
-def until(condition):
-    give_up = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 WAIT_FOR_THREAD = 0x40000000  # __WALL: of any kind.
@@ -98,12 +29,6 @@ def stop_a_loop(process):
             return None
     os.waitpid(thread, WAIT_FOR_THREAD)
     return thread
-
-
-def write(path, text):
-    """Replaces a file by a rename, as editors and deployments do."""
-    path.with_suffix(".new").write_text(text, encoding="utf-8")
-    path.with_suffix(".new").rename(path)
 
 
 class FirstSteps(unittest.TestCase):
@@ -204,8 +129,7 @@ class Life(unittest.TestCase):
 
     def test_rules_with_mistakes_stop_the_start_with_every_mistake(self):
         with tempfile.TemporaryDirectory() as folder:
-            rules = Path(folder) / "rules.yaml"
-            rules.write_text("rules: [{ id: a, limt: 3 }, { id: b, limit: x }]", encoding="utf-8")
+            rules = rules_in(folder, "rules: [{ id: a, limt: 3 }, { id: b, limit: x }]")
             told = subprocess.run(
                 [os.environ["SLUICE"], "serve", "--rules", str(rules)],
                 capture_output=True,
@@ -248,8 +172,7 @@ class Life(unittest.TestCase):
 
     def test_changed_rules_take_effect_and_bad_ones_do_not(self):
         with tempfile.TemporaryDirectory() as folder:
-            rules = Path(folder) / "rules.yaml"
-            rules.write_text(THREE_A_DAY, encoding="utf-8")
+            rules = rules_in(folder, THREE_A_DAY)
             with Server("--rules", str(rules)) as server:
                 self.assertEqual(server.check("alice")[1]["X-RateLimit-Limit"], "3")
                 write(rules, THREE_A_DAY.replace("limit: 3", "limit: 50"))
@@ -257,65 +180,6 @@ class Life(unittest.TestCase):
                 write(rules, "rules: [{ id: api, limt: 7 }]")
                 self.assertTrue(until(lambda: any("limt" in line for line in server.log)))
                 self.assertEqual(server.check("carol")[1]["X-RateLimit-Limit"], "50")
-
-    def test_sighup_reads_the_rules_again_while_clients_call_and_none_is_dropped(self):
-        with tempfile.TemporaryDirectory() as folder:
-            rules = Path(folder) / "rules.yaml"
-            rules.write_text("rules: [{ id: api, limit: 1000000/day }]", encoding="utf-8")
-            with Server("--rules", str(rules)) as server:
-                failures = []
-                done = threading.Event()
-
-                def call():
-                    connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
-                    while not done.is_set():
-                        connection.request("GET", "/api/v1/rate-limit/check?key=alice")
-                        answer = connection.getresponse()
-                        answer.read()
-                        if answer.status != 200:
-                            failures.append(answer.status)
-                    connection.close()
-
-                callers = [threading.Thread(target=call) for _ in range(4)]
-                for caller in callers:
-                    caller.start()
-                for number in range(20):
-                    rules.write_text(f"rules: [{{ id: api, version: {number + 1}, limit: 1000000/day }}]")
-                    server.process.send_signal(signal.SIGHUP)
-                    time.sleep(0.01)
-                self.assertTrue(until(lambda: sum("rules in force" in line for line in server.log) > 1))
-                done.set()
-                for caller in callers:
-                    caller.join(PATIENCE)
-                self.assertEqual(failures, [])
-
-
-class HostileClients(unittest.TestCase):
-    def test_garbage_is_answered_and_closed_and_others_go_on(self):
-        with Server() as server:
-            for port, garbage, answer in (
-                (server.http, b"\x00\xff\r\n\r\n", b"HTTP/1.1 400"),
-                (server.http, b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"HTTP/1.1 400"),
-                (server.resp, b"*1\r\n$-5\r\n", b"-ERR Protocol error"),
-            ):
-                with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
-                    client.sendall(garbage)
-                    told = b""
-                    while part := client.recv(4096):
-                        told += part
-                    self.assertTrue(told.startswith(answer), told)
-            self.assertEqual(server.check("alice")[0], 200)
-
-    def test_too_many_connections_are_turned_away(self):
-        with Server("--limits-connections", "4") as server:
-            held = [socket.create_connection(("127.0.0.1", server.resp), PATIENCE) for _ in range(4)]
-            for client in held:
-                client.sendall(b"PING\r\n")
-                self.assertEqual(client.recv(64), b"+PONG\r\n")
-            with socket.create_connection(("127.0.0.1", server.resp), PATIENCE) as client:
-                self.assertIn(b"max number of clients", client.recv(4096))
-            for client in held:
-                client.close()
 
 
 class Administration(unittest.TestCase):
@@ -327,7 +191,6 @@ class Administration(unittest.TestCase):
             )
             self.assertEqual(status, 204)
             self.assertRegex(" ".join(server.redis_cli("DEL", "alice")), "NOAUTH|NOPERM")
-
 
     def test_limits_are_switched_while_it_runs(self):
         with Server() as server:
@@ -369,54 +232,6 @@ class Administration(unittest.TestCase):
         with Server() as server:
             self.assertRegex(" ".join(server.redis_cli("CLIENT", "INFO")), r"addr=127\.0\.0\.1:[1-9]\d+ ")
             self.assertEqual(server.redis_cli("CONFIG", "GET", "timeout"), ["timeout", "300"])
-
-
-class OnRedis(unittest.TestCase):
-    def setUp(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.folder = tempfile.TemporaryDirectory()
-        self.redis = None
-
-    def start_redis(self):
-        self.redis = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--save", "", "--dir", self.folder.name],
-            stdout=subprocess.DEVNULL,
-        )
-        ping = ["redis-cli", "-p", str(self.port), "PING"]
-        self.assertTrue(until(lambda: b"PONG" in subprocess.run(ping, capture_output=True, check=False).stdout))
-
-    def tearDown(self):
-        if self.redis:
-            self.redis.kill()
-            self.redis.wait(PATIENCE)
-        self.folder.cleanup()
-
-    def test_two_servers_enforce_one_limit(self):
-        self.start_redis()
-        rules = Path(self.folder.name) / "rules.yaml"
-        rules.write_text(THREE_A_DAY, encoding="utf-8")
-        flags = ("--rules", str(rules), "--store", f"redis://127.0.0.1:{self.port}", "--store-deadline", "5s")
-        with Server(*flags) as one, Server(*flags) as other:
-            statuses = [server.check("alice")[0] for server in (one, other, one, other, one)]
-            self.assertEqual(statuses, [200, 200, 200, 429, 429])
-
-    def test_it_starts_without_redis_and_heals_when_redis_comes(self):
-        rules = Path(self.folder.name) / "rules.yaml"
-        rules.write_text(
-            "rules: [{ id: api, limit: 100/day }, { id: shut, match: { api_key: closed }, limit: 1/day, "
-            "on_store_failure: closed }]",
-            encoding="utf-8",
-        )
-        with Server("--rules", str(rules), "--store", f"redis://127.0.0.1:{self.port}") as server:
-            status, headers, text = server.check("alice")
-            self.assertEqual(status, 200)
-            self.assertEqual(headers["X-RateLimit-Degraded"], "true")
-            self.assertTrue(json.loads(text)["degraded"])
-            self.assertEqual(server.check("closed")[0], 503)
-            self.start_redis()
-            self.assertTrue(until(lambda: "X-RateLimit-Degraded" not in server.check("alice")[1]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""The server as Redis' own tools see it: redis-cli and redis-benchmark."""
+
+import subprocess
+import unittest
+
+from running import PATIENCE, Server, work
+
+
+class RedisCli(unittest.TestCase):
+    def test_both_protocols_are_spoken(self):
+        with Server() as server:
+            for version in ("-2", "-3"):
+                self.assertEqual(server.redis_cli(version, "PING"), ["PONG"])
+                told = server.redis_cli(version, "HELLO")
+                self.assertIn("proto", " ".join(told))
+                told = server.redis_cli(version, "CL.THROTTLE", f"key{version}", "9", "1", "60")
+                self.assertEqual(told[:3], ["0", "10", "9"])
+
+    def test_commands_come_through_a_pipe_too(self):
+        throttle = "*5\r\n$11\r\nCL.THROTTLE\r\n$4\r\nuser\r\n$1\r\n4\r\n$1\r\n1\r\n$4\r\n3600\r\n"
+        with Server() as server:
+            told = subprocess.run(
+                ["redis-cli", "-p", str(server.resp), "--pipe"],
+                input=throttle * 5000,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+            self.assertIn("errors: 0, replies: 5000", told.stdout)
+            self.assertEqual(server.redis_cli("CL.THROTTLE", "user", "4", "1", "3600", "0")[2], "0")
+
+    def test_only_the_right_password_opens(self):
+        with Server("--admin-token", "opensesame") as server:
+            self.assertRegex(server.redis_cli("DEL", "k")[0], "^NOAUTH")
+            self.assertIn("WRONGPASS", " ".join(server.redis_cli("AUTH", "guess")))
+            self.assertEqual(server.redis_cli("--no-auth-warning", "-a", "opensesame", "DEL", "k"), ["0"])
+
+    def test_rules_are_asked_looked_at_and_reset(self):
+        call = ("endpoint", "/login", "ip", "203.0.113.9")
+        with Server() as server:
+            for left in ("4", "3", "2", "1", "0"):
+                self.assertEqual(server.redis_cli("SLUICE.CHECK", *call)[:3], ["1", "5", left])
+            self.assertEqual(server.redis_cli("SLUICE.PEEK", *call)[:3], ["0", "5", "0"])
+            denied = server.redis_cli("SLUICE.CHECK", *call)
+            self.assertEqual(denied[0], "0")
+            self.assertGreater(int(denied[3]), 0)
+            self.assertEqual(server.redis_cli("SLUICE.RESET", *call), ["2"])
+            self.assertEqual(server.redis_cli("SLUICE.CHECK", *call)[:3], ["1", "5", "4"])
+
+
+class RedisBenchmark(unittest.TestCase):
+    def run_it(self, server, count, pipeline, *command):
+        told = subprocess.run(
+            ["redis-benchmark", "-q", "-p", str(server.resp), "-n", str(count), "-c", "20", "-P", str(pipeline), *command],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        self.assertEqual((told.returncode, told.stderr), (0, ""), told.stdout)
+        self.assertIn("requests per second", told.stdout)
+
+    def test_exactly_what_the_limit_holds_is_allowed(self):
+        count = work(100000)
+        with Server() as server:
+            self.run_it(server, count, 16, "CL.THROTTLE", "user", "999", "1", "86400")
+            allowed = server.metric('rate_limiter_calls_total{protocol="resp",outcome="allowed"}')
+            denied = server.metric('rate_limiter_calls_total{protocol="resp",outcome="denied"}')
+            # The next token comes long after the test.
+            self.assertEqual((allowed, denied), (1000, count - 1000))
+
+    def test_its_own_tests_run(self):
+        with Server() as server:
+            self.run_it(server, work(20000), 1, "-t", "ping_mbulk,ping_inline")
+
+
+if __name__ == "__main__":
+    unittest.main()
