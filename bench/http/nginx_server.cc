@@ -1,6 +1,7 @@
 #include "nginx_server.h"
 
 #include <string>
+#include <vector>
 
 #include "redis/testing/redis_server.h"
 
@@ -49,8 +50,10 @@ Nginx::Nginx() {
   const std::string program = FindProgram("nginx");
   if (program.empty()) return;
   const std::uint16_t port = redis::testing::FreePort();
+  const std::string config = folder_ / "nginx.conf";
+  rules::testing::WriteInPlace(config, ConfigFor(port));
   process_.emplace(std::vector<std::string>{program, "-p", folder_.path().string(), "-e", "stderr",
-                                            "-c", folder_.Write("nginx.conf", ConfigFor(port))},
+                                            "-c", config},
                    port, PlacesFor(1).server);
 }
 

@@ -21,7 +21,7 @@ class Nginx {
   [[nodiscard]] const Process* process() const { return process_ ? &*process_ : nullptr; }
 
  private:
-  Folder folder_;
+  rules::testing::Folder folder_;
   std::optional<Process> process_;
 };
 

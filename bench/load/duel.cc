@@ -36,7 +36,8 @@ Speed OneSpeed(Side& side, std::size_t depth, Expect expect, std::chrono::nanose
   return {.per_second = Answered(tally) / took,
           .cpu_micros = cpu * 1e6 / Answered(tally),
           .server_busy = cpu / took,
-          .load_busy = Seconds(tally.cpu) / took};
+          .load_busy = Seconds(tally.cpu) / took,
+          .kept_waiting = Seconds(tally.kept_waiting) / took};
 }
 
 Latency OneLatency(Side& side, std::size_t depth, double per_second,
@@ -62,7 +63,8 @@ Speed MedianOf(const std::vector<Speed>& rounds) {
   return {.per_second = MedianOf(rounds, &Speed::per_second),
           .cpu_micros = MedianOf(rounds, &Speed::cpu_micros),
           .server_busy = MedianOf(rounds, &Speed::server_busy),
-          .load_busy = MedianOf(rounds, &Speed::load_busy)};
+          .load_busy = MedianOf(rounds, &Speed::load_busy),
+          .kept_waiting = MedianOf(rounds, &Speed::kept_waiting)};
 }
 
 Latency MedianOf(const std::vector<Latency>& rounds) {

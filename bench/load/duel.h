@@ -34,9 +34,10 @@ struct Rounds {
 
 struct Speed {
   double per_second;
-  double cpu_micros;   ///< Of the server, for each request.
-  double server_busy;  ///< Processors that the server used, on average.
-  double load_busy;    ///< The same of the generator.
+  double cpu_micros;    ///< Of the server, for each request.
+  double server_busy;   ///< Processors that the server used, on average.
+  double load_busy;     ///< The same of the generator.
+  double kept_waiting;  ///< For which part of the time others kept the generator from running.
 };
 
 struct Latency {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -35,6 +36,14 @@ nanoseconds OwnCpu() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+}
+
+// As the kernel tells it: time on the processor, time waiting for it, turns. Zero if it does not.
+nanoseconds KeptWaiting() {
+  std::int64_t ran = 0;
+  std::int64_t waited = 0;
+  std::ifstream("/proc/thread-self/schedstat") >> ran >> waited;
+  return nanoseconds(waited);
 }
 
 net::Fd Connect(std::uint16_t port) {
@@ -79,7 +88,6 @@ Tally Generator::EachKeyOnce(std::size_t depth) {
 
 Tally Generator::RunClosed(std::size_t depth, nanoseconds end, std::uint64_t requests) {
   BeginRun();
-  const nanoseconds cpu = OwnCpu();
   const auto ask = [&](Connection& connection, std::size_t count) {
     for (; count > 0 && requests > 0; --count, --requests) Append(connection);
     Flush(connection);
@@ -95,14 +103,13 @@ Tally Generator::RunClosed(std::size_t depth, nanoseconds end, std::uint64_t req
     }
     CheckPatience();
   }
-  return EndRun(cpu);
+  return EndRun();
 }
 
 Tally Generator::Open(std::size_t depth, double per_second, nanoseconds duration,
                       Histogram& latencies) {
   BeginRun();
   latencies_ = &latencies;
-  const nanoseconds cpu = OwnCpu();
   const nanoseconds end = began_ + duration;
   Schedule schedule(began_, per_second);
   std::size_t next = 0;
@@ -123,7 +130,7 @@ Tally Generator::Open(std::size_t depth, double per_second, nanoseconds duration
     }
     if (waiting_ > 0) CheckPatience();
   }
-  return EndRun(cpu);
+  return EndRun();
 }
 
 std::size_t Generator::Wait(int timeout_ms) {
@@ -205,14 +212,17 @@ void Generator::Count(Connection& connection, Verdict verdict) {
 void Generator::BeginRun() {
   tally_ = {};
   latencies_ = nullptr;
+  cpu_at_begin_ = OwnCpu();
+  kept_waiting_at_begin_ = KeptWaiting();
   began_ = SteadyClock::Precise();
   last_reply_ = began_;
 }
 
-Tally Generator::EndRun(nanoseconds cpu) const {
+Tally Generator::EndRun() const {
   Tally tally = tally_;
   tally.took = last_reply_ - began_;
-  tally.cpu = OwnCpu() - cpu;
+  tally.cpu = OwnCpu() - cpu_at_begin_;
+  tally.kept_waiting = KeptWaiting() - kept_waiting_at_begin_;
   return tally;
 }
 

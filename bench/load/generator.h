@@ -21,6 +21,8 @@ struct Tally {
   std::uint64_t denied = 0;
   std::chrono::nanoseconds took{};  ///< From the first request to the last reply.
   std::chrono::nanoseconds cpu{};   ///< What the generator itself needed.
+  /// How long it could have run and was not let: others were on its processor.
+  std::chrono::nanoseconds kept_waiting{};
 };
 
 /// Sends requests over many connections to a port of the loopback, in the thread that calls it, and
@@ -63,7 +65,7 @@ class Generator {
   std::size_t ReadReplies(Connection& connection);
   void Count(Connection& connection, Verdict verdict);
   void BeginRun();
-  [[nodiscard]] Tally EndRun(std::chrono::nanoseconds cpu) const;
+  [[nodiscard]] Tally EndRun() const;
   void CheckPatience() const;
 
   Requests requests_;
@@ -76,6 +78,8 @@ class Generator {
   Histogram* latencies_ = nullptr;
   std::uint64_t waiting_ = 0;  ///< Requests without a reply.
   std::chrono::nanoseconds began_{};
+  std::chrono::nanoseconds cpu_at_begin_{};
+  std::chrono::nanoseconds kept_waiting_at_begin_{};
   std::chrono::nanoseconds last_reply_{};
 };
 

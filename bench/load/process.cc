@@ -34,7 +34,7 @@ bool Answers(std::uint16_t port) {
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-std::string TextOf(const std::filesystem::path& path) {
+std::string TextOf(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -62,25 +62,6 @@ pid_t Spawn(const std::vector<std::string>& command, const std::string& log, con
 
 }  // namespace
 
-Folder::Folder() {
-  std::string path = (std::filesystem::temp_directory_path() / "sluice-bench-XXXXXX").string();
-  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("can't make " + path);
-  path_ = path;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string Folder::Write(const std::string& name, const std::string& text) const {
-  const std::filesystem::path path = path_ / name;
-  if (!(std::ofstream(path) << text << std::flush)) {
-    throw std::runtime_error("can't write " + path.string());
-  }
-  return path.string();
-}
-
 Cores AllCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -107,7 +88,7 @@ void RunOn(const Cores& cores) {
 
 Process::Process(const std::vector<std::string>& command, std::uint16_t port, const Cores& cores)
     : port_(port) {
-  const std::string log = (folder_.path() / "log").string();
+  const std::string log = folder_ / "log";
   pid_ = Spawn(command, log, cores);
   const SteadyTime give_up = SteadyClock::Now() + kStartTimeout;
   while (!Answers(port)) {

@@ -3,29 +3,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "rules/testing/folder.h"
+
 namespace sluice::bench {
-
-/// A folder that goes when it does.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Writes a file in it, and returns its path.
-  [[nodiscard]] std::string Write(const std::string& name, const std::string& text) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 using Cores = std::vector<int>;
 
@@ -58,7 +43,7 @@ class Process {
   [[nodiscard]] std::chrono::nanoseconds Cpu() const;
 
  private:
-  Folder folder_;
+  rules::testing::Folder folder_;  ///< For what it prints.
   std::uint16_t port_;
   pid_t pid_ = 0;
 };

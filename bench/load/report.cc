@@ -1,5 +1,6 @@
 #include "load/report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
@@ -8,6 +9,9 @@
 
 namespace sluice::bench {
 namespace {
+
+// On a quiet machine the load gets its core whenever it wants it.
+constexpr double kQuiet = 0.05;
 
 constexpr const char* kNobody = "skipped";
 
@@ -23,6 +27,7 @@ void Write(JsonWriter& json, const Speed& s) {
   json.Key("cpu_micros").Double(s.cpu_micros);
   json.Key("server_busy").Double(s.server_busy);
   json.Key("load_busy").Double(s.load_busy);
+  json.Key("load_kept_waiting").Double(s.kept_waiting);
   json.EndObject();
 }
 
@@ -65,7 +70,8 @@ void Report::BeginSpeeds(const std::string& title, const std::string& ours,
 
 void Report::Add(const std::string& what, std::size_t depth, const Compared<Speed>& measured,
                  const Targets& targets, int loops) {
-  const SpeedLine line{what, ours_, theirs_, depth, measured, Judge(targets, measured, loops)};
+  const SpeedLine line{
+      what, ours_, theirs_, depth, loops, measured, Judge(targets, measured, loops)};
   std::printf("  %-30s %4zu", what.c_str(), depth);
   Print(measured.ours);
   if (measured.theirs) {
@@ -118,6 +124,19 @@ void Report::PrintSum() const {
     }
   }
   std::printf("\ntargets: %d met, %d missed, %d not judged\n", met, missed, unknown);
+  PrintWarning();
+}
+
+void Report::PrintWarning() const {
+  double longest = 0;
+  for (const SpeedLine& line : speeds_) {
+    if (line.loops == 1) longest = std::max(longest, line.measured.ours.kept_waiting);
+  }
+  if (longest < kQuiet) return;
+  std::printf(
+      "NOT A QUIET MACHINE: others kept the load from its core for up to %.0f%% of a line's time. "
+      "These figures compare nothing.\n",
+      longest * 100);
 }
 
 void Report::WriteJson(const std::string& path) const {

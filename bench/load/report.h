@@ -23,7 +23,7 @@ class Report {
   void Add(const std::string& what, std::size_t depth, double per_second,
            const Compared<Latency>& measured);
 
-  /// How many of the targets are met.
+  /// How many of the targets are met, and whether the figures are worth anything.
   void PrintSum() const;
   void WriteJson(const std::string& path) const;
 
@@ -31,6 +31,7 @@ class Report {
   struct SpeedLine {
     std::string what, ours, theirs;
     std::size_t depth;
+    int loops;
     Compared<Speed> measured;
     std::vector<Judgement> judgements;
   };
@@ -40,6 +41,8 @@ class Report {
     double per_second;
     Compared<Latency> measured;
   };
+
+  void PrintWarning() const;
 
   std::string ours_, theirs_;
   std::vector<SpeedLine> speeds_;

@@ -1,5 +1,7 @@
 #include "load/sluice_server.h"
 
+#include <filesystem>
+
 #include "redis/testing/redis_server.h"
 
 namespace sluice::bench {
@@ -13,13 +15,15 @@ constexpr const char* kRules = R"(rules:
 
 }  // namespace
 
-Process StartSluice(const std::string& listen, std::size_t loops, const Folder& folder) {
+Process StartSluice(const std::string& listen, std::size_t loops,
+                    const rules::testing::Folder& folder) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
+  const std::string rule_file = folder / "rules.yaml";
+  rules::testing::WriteInPlace(rule_file, kRules);
   const std::uint16_t port = redis::testing::FreePort();
   const std::string other = listen == "--http" ? "--resp" : "--http";
   return {{program.string(), "serve", listen, "127.0.0.1:" + std::to_string(port), other, "none",
-           "--store", "memory", "--threads", std::to_string(loops), "--rules",
-           folder.Write("rules.yaml", kRules)},
+           "--store", "memory", "--threads", std::to_string(loops), "--rules", rules},
           port,
           PlacesFor(loops).server};
 }

@@ -15,7 +15,8 @@ namespace sluice::bench {
 /// - with the endpoint /search a second one;
 /// - with the endpoint /closed one of a single call a day, so that the next is denied.
 ///
-/// `listen` is the flag of the protocol: "--http" or "--resp".
-Process StartSluice(const std::string& listen, std::size_t loops, const Folder& folder);
+/// `listen` is the flag of the protocol: "--http" or "--resp". The rules are written to the folder.
+Process StartSluice(const std::string& listen, std::size_t loops,
+                    const rules::testing::Folder& folder);
 
 }  // namespace sluice::bench

@@ -31,7 +31,7 @@ Judgement ByRate(std::string target, bool by_rate, bool by_cpu, bool load_is_lim
 std::string VerdictOf(const Judgement& judgement) {
   if (judgement.outcome == Judgement::Outcome::kUnknown) return "not judged";
   const std::string met = judgement.outcome == Judgement::Outcome::kMet ? "met" : "missed";
-  return judgement.by_cpu ? met + " by CPU (the load is the limit)" : met;
+  return judgement.by_cpu ? met + " by CPU (the server was not busy)" : met;
 }
 
 std::vector<Judgement> Judge(const Targets& targets, const Compared<Speed>& measured, int loops) {

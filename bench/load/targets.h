@@ -23,10 +23,10 @@ struct Judgement {
   };
   std::string target;  ///< "rate ≥ 1.5x"
   Outcome outcome;
-  bool by_cpu = false;  ///< The load was the limit.
+  bool by_cpu = false;  ///< The server was not busy.
 };
 
-/// "met", "missed by CPU (the load is the limit)" and so on.
+/// "met", "missed by CPU (the server was not busy)" and so on.
 [[nodiscard]] std::string VerdictOf(const Judgement& judgement);
 
 /// Compares what was measured, of a server of so many event loops, with what should be. A rate is
