@@ -134,8 +134,8 @@ void Report::PrintWarning() const {
   }
   if (longest < kQuiet) return;
   std::printf(
-      "NOT A QUIET MACHINE: others kept the load from its core for up to %.0f%% of a line's time. "
-      "These figures compare nothing.\n",
+      "not a quiet machine: others kept the load from its core for up to %.0f%% of a line's time; "
+      "rates and latencies mean little\n",
       longest * 100);
 }
 

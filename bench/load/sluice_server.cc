@@ -23,7 +23,7 @@ Process StartSluice(const std::string& listen, std::size_t loops,
   const std::uint16_t port = redis::testing::FreePort();
   const std::string other = listen == "--http" ? "--resp" : "--http";
   return {{program.string(), "serve", listen, "127.0.0.1:" + std::to_string(port), other, "none",
-           "--store", "memory", "--threads", std::to_string(loops), "--rules", rules},
+           "--store", "memory", "--threads", std::to_string(loops), "--rules", rule_file},
           port,
           PlacesFor(loops).server};
 }
