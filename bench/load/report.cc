@@ -76,13 +76,13 @@ void Report::Add(const std::string& what, std::size_t depth, const Compared<Spee
   Print(measured.ours);
   if (measured.theirs) {
     Print(*measured.theirs);
-    std::printf(" %6.2fx %5.2fx  ", measured.ours.per_second / measured.theirs->per_second,
+    std::printf(" %6.2fx %5.2fx", measured.ours.per_second / measured.theirs->per_second,
                 measured.ours.cpu_micros / measured.theirs->cpu_micros);
   } else {
-    std::printf(" %26s %14s  ", kNobody, "");
+    std::printf(" %26s %14s", kNobody, "");
   }
   for (std::size_t i = 0; i < line.judgements.size(); ++i) {
-    std::printf("%s%s: %s", i > 0 ? "; " : " ", line.judgements[i].target.c_str(),
+    std::printf("%s%s: %s", i > 0 ? "; " : "   ", line.judgements[i].target.c_str(),
                 VerdictOf(line.judgements[i]).c_str());
   }
   std::printf("\n");
@@ -128,8 +128,9 @@ void Report::PrintSum() const {
 }
 
 void Report::PrintWarning() const {
-  double longest = 0;
+  double longest = 0;  // Two loops may share the core of the load.
   for (const SpeedLine& line : speeds_) {
+    if (line.measured.theirs) longest = std::max(longest, line.measured.theirs->kept_waiting);
     if (line.loops == 1) longest = std::max(longest, line.measured.ours.kept_waiting);
   }
   if (longest < kQuiet) return;
