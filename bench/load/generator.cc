@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kInputBytes = 256 * 1024;
+constexpr std::size_t kInputBytes = std::size_t{256} * 1024;
 constexpr nanoseconds kPatience = std::chrono::seconds(10);
 constexpr int kNapMs = 100;
 constexpr std::size_t kShownBytes = 200;  // Of a reply that is wrong.

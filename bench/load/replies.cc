@@ -1,9 +1,8 @@
 #include "load/replies.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
-
-#include <strings.h>
 
 namespace sluice::bench {
 namespace {
@@ -73,8 +72,12 @@ Reply ReadVerdict(std::string_view bytes, std::string_view kinds, std::int64_t a
 constexpr std::string_view kLength = "content-length:";
 constexpr std::string_view kEncoding = "transfer-encoding:";
 
+// `name` is in small letters.
 bool BeginsWith(std::string_view line, std::string_view name) {
-  return line.size() >= name.size() && strncasecmp(line.data(), name.data(), name.size()) == 0;
+  constexpr char kSmall = 0x20;
+  return line.size() >= name.size() &&
+         std::equal(name.begin(), name.end(), line.begin(),
+                    [](char wanted, char c) { return wanted == (c | kSmall); });
 }
 
 bool ReadNumber(std::string_view text, std::size_t& number) {
