@@ -22,6 +22,7 @@
 #include "redis/client.h"
 #include "redis/testing/redis_server.h"
 #include "resp/encoder.h"
+#include "run_bench.h"
 #include "store/redis/redis_store.h"
 #include "usual_way.h"
 
@@ -45,8 +46,6 @@ double Quantile(std::vector<double> values, double part) {
   const auto index = static_cast<std::size_t>(part * static_cast<double>(values.size()));
   return values[std::min(index, values.size() - 1)];
 }
-
-double Median(const std::vector<double>& values) { return Quantile(values, 0.5); }
 
 double MicrosBetween(SteadyTime from, SteadyTime to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
@@ -256,7 +255,6 @@ class Bench {
         << ", \"ping_p99\": " << ping_.p99
         << "},\n  \"bytes_per_key\": {\"sluice\": " << bytes_ours_
         << ", \"usual\": " << bytes_theirs_ << "}\n}\n";
-    std::printf("\nwritten to %s\n", path.c_str());
   }
 
  private:
@@ -301,33 +299,21 @@ class Bench {
   double bytes_theirs_ = 0;
 };
 
-int Main(int argc, char** argv) {
-  bool quick = false;
-  std::string json;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--quick") {
-      quick = true;
-    } else if (argument == "--json" && i + 1 < argc) {
-      json = argv[++i];
-    } else {
-      std::fprintf(stderr, "usage: bench_redis [--quick] [--json FILE]\n");
-      return 2;
-    }
-  }
+void Main(const Options& options) {
   std::printf(
       "token bucket, %zu keys, one redis-server on the loopback, one connection; usual: "
       "redis-benchmark, one EVALSHA a check on a hash\n",
       kKeys);
-  Bench bench(quick);
+  Bench bench(options.quick);
   bench.MeasureSpeed();
   bench.MeasureLatency();
   bench.MeasureMemory();
-  if (!json.empty()) bench.WriteJson(json);
-  return 0;
+  if (!options.json.empty()) bench.WriteJson(options.json);
 }
 
 }  // namespace
 }  // namespace sluice::bench
 
-int main(int argc, char** argv) { return sluice::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return sluice::bench::RunBench("bench_redis", argc, argv, sluice::bench::Main);
+}

@@ -1,7 +1,6 @@
 // Matches per second of a rule set, beside asking each rule in its turn; looking at lists of
 // 100 000 entries; loading. Both ways run interleaved in one process, and medians are printed.
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "rules/explain.h"
 #include "rules/reader.h"
 #include "rules/rule_set.h"
+#include "run_bench.h"
 #include "workload.h"
 
 namespace sluice::bench {
@@ -31,11 +31,6 @@ double Seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 rules::RuleFile Load(const std::string& text) {
@@ -165,7 +160,6 @@ class Run {
     }
     out << "\n  ],\n  \"read_10000_rules_seconds\": " << read_seconds_
         << ",\n  \"compile_10000_rules_seconds\": " << compile_seconds_ << "\n}\n";
-    std::printf("\nwritten to %s\n", path.c_str());
   }
 
  private:
@@ -189,33 +183,21 @@ class Run {
   double compile_seconds_ = 0;
 };
 
-int Main(int argc, char** argv) {
-  bool quick = false;
-  std::string json;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--quick") {
-      quick = true;
-    } else if (argument == "--json" && i + 1 < argc) {
-      json = argv[++i];
-    } else {
-      std::fprintf(stderr, "usage: bench_rules [--quick] [--json FILE]\n");
-      return 2;
-    }
-  }
+void Main(const Options& options) {
   std::printf("one thread, by its processor time; calls of seven attributes that meet 3 rules\n");
-  Run run(quick);
+  Run run(options.quick);
   Run::Title("each in turn/s");
   for (const std::size_t count : {10, 1'000, 10'000}) run.Matches(count);
   run.Growth();
   Run::Title("without list/s");
   run.Lists();
   run.Loading(10'000);
-  if (!json.empty()) run.WriteJson(json);
-  return 0;
+  if (!options.json.empty()) run.WriteJson(options.json);
 }
 
 }  // namespace
 }  // namespace sluice::bench
 
-int main(int argc, char** argv) { return sluice::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return sluice::bench::RunBench("bench_rules", argc, argv, sluice::bench::Main);
+}

@@ -158,6 +158,7 @@ class Life(unittest.TestCase):
             thread = stop_a_loop(server.process.pid)
             if thread is None:
                 self.skipTest("this process may not trace another")
+            server.ends_with = (1,)
             server.process.send_signal(signal.SIGTERM)
             # Whoever traces a thread must take note of its end before the process is gone.
             self.assertTrue(until(lambda: os.waitpid(thread, WAIT_FOR_THREAD | os.WNOHANG)[0] == thread))

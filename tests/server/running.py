@@ -40,6 +40,7 @@ class Server:
             text=True,
             preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),
         )
+        self.ends_with = (0, -signal.SIGKILL)
         self.log = []
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
         self.reader.start()

@@ -1,0 +1,31 @@
+#include "load/sluice_server.h"
+
+#include <filesystem>
+
+#include "redis/testing/redis_server.h"
+
+namespace sluice::bench {
+namespace {
+
+constexpr const char* kRules = R"(rules:
+  - { id: client, capacity: 1_000_000, refill_rate: 100 per hour }
+  - { id: search, match: { endpoint: /search }, capacity: 1_000_000, refill_rate: 100 per hour }
+  - { id: closed, match: { endpoint: /closed }, limit: 1 per day }
+)";
+
+}  // namespace
+
+Process StartSluice(const std::string& listen, std::size_t loops,
+                    const rules::testing::Folder& folder) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
+  const std::string rule_file = folder / "rules.yaml";
+  rules::testing::WriteInPlace(rule_file, kRules);
+  const std::uint16_t port = redis::testing::FreePort();
+  const std::string other = listen == "--http" ? "--resp" : "--http";
+  return {{program.string(), "serve", listen, "127.0.0.1:" + std::to_string(port), other, "none",
+           "--store", "memory", "--threads", std::to_string(loops), "--rules", rule_file},
+          port,
+          PlacesFor(loops).server};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "load/process.h"
+
+namespace sluice::bench {
+
+/// The server under test: the `sluice` that lies beside this program. Limits are in its memory, and
+/// its rules have budgets that no benchmark uses up, and that are refilled so slowly that no key is
+/// forgotten:
+///
+/// - every call meets a limit of its api_key;
+/// - with the endpoint /search a second one;
+/// - with the endpoint /closed one of a single call a day, so that the next is denied.
+///
+/// `listen` is the flag of the protocol: "--http" or "--resp". The rules are written to the folder.
+Process StartSluice(const std::string& listen, std::size_t loops,
+                    const rules::testing::Folder& folder);
+
+}  // namespace sluice::bench

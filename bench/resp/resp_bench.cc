@@ -1,0 +1,108 @@
+// Checks over the Redis protocol, beside redis-server's INCR: one core for the server, one for the
+// load; then two event loops beside one. Both run interleaved, and medians are printed.
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "load/contest.h"
+#include "load/sluice_server.h"
+#include "redis/testing/redis_server.h"
+#include "resp/encoder.h"
+#include "run_bench.h"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::size_t kConnections = 50;
+constexpr std::uint64_t kManyKeys = 1'000'000;
+constexpr std::uint64_t kFewKeys = 1'000;
+constexpr std::array<Depth, 3> kBeatRedis{{{1}, {16}, {128, {.rate = 1.5, .cpu = 0.4}}}};
+constexpr std::array<Depth, 3> kDepths{{{1}, {16}, {128}}};
+constexpr std::array<Depth, 1> kTwoLoops{{{128, {.cpu = 1.15, .per_second = 1.7e6}}}};
+
+std::string Command(std::initializer_list<std::string_view> arguments) {
+  std::string command;
+  resp::AppendCommand(command, arguments);
+  return command;
+}
+
+// What is asked, and how the answer is read.
+struct Question {
+  std::string command;
+  ReadReply read;
+};
+
+const std::string kKey = "user:" + std::string(Requests::kPlace);
+// A million at once, and so slowly refilled that no key is ever as good as new.
+const Question kThrottle{Command({"CL.THROTTLE", kKey, "999999", "100", "3600"}), &ReadThrottle};
+const Question kCheck{Command({"SLUICE.CHECK", "api_key", kKey}), &ReadCheck};
+const Question kIncrement{Command({"INCR", kKey}), &ReadCount};
+
+Side Ask(const Process& server, const Question& question, std::uint64_t keys,
+         std::size_t loops = 1) {
+  return {.server = server,
+          .generator = Generator(server.port(), kConnections, Requests(question.command, keys),
+                                 question.read),
+          .load_cores = PlacesFor(loops).load};
+}
+
+Process StartRedis(const rules::testing::Folder& folder) {
+  const std::uint16_t port = redis::testing::FreePort();
+  return {{"redis-server", "--bind", "127.0.0.1", "--port", std::to_string(port), "--save", "",
+           "--appendonly", "no", "--dir", folder.path().string()},
+          port,
+          PlacesFor(1).server};
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options) : contest_(options, "RESP, 50 connections") {}
+
+  void Run() {
+    contest_.report().BeginSpeeds("a check; redis: INCR", "sluice", "redis");
+    Pair throttle = MakePair(kThrottle, kManyKeys);
+    const auto most =
+        contest_.Speeds("CL.THROTTLE, 1M keys", throttle, Expect::kAllowed, kBeatRedis);
+    Pair few = MakePair(kThrottle, kFewKeys);
+    contest_.Speeds("CL.THROTTLE, 1000 keys", few, Expect::kAllowed, kBeatRedis);
+    Pair check = MakePair(kCheck, kManyKeys);
+    contest_.Speeds("SLUICE.CHECK, 1M keys", check, Expect::kAllowed, kDepths);
+
+    CompareLoops();
+
+    contest_.report().BeginLatencies("open loop at half of what sluice managed", "sluice", "redis");
+    contest_.Latencies("CL.THROTTLE, 1M keys", throttle, kDepths, most);
+    contest_.Finish();
+  }
+
+ private:
+  Pair MakePair(const Question& question, std::uint64_t keys) const {
+    return {Ask(sluice_, question, keys), Ask(redis_, kIncrement, keys)};
+  }
+
+  void CompareLoops() {
+    constexpr int kLoops = 2;
+    contest_.report().BeginSpeeds("two event loops beside one; on two cores the load shares them",
+                                  "two loops", "one loop");
+    const Process two_loops = StartSluice("--resp", kLoops, folder_);
+    Pair pair{Ask(two_loops, kThrottle, kManyKeys, kLoops), Ask(sluice_, kThrottle, kManyKeys)};
+    contest_.Speeds("CL.THROTTLE, 1M keys", pair, Expect::kAllowed, kTwoLoops, kLoops);
+  }
+
+  Contest contest_;
+  rules::testing::Folder folder_;
+  Process sluice_ = StartSluice("--resp", 1, folder_);
+  Process redis_ = StartRedis(folder_);
+};
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+  return sluice::bench::RunBench(
+      "bench_resp", argc, argv,
+      [](const sluice::bench::Options& options) { sluice::bench::Bench(options).Run(); });
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+/// What every benchmark is told.
+struct Options {
+  bool quick = false;  ///< Fewer and shorter rounds: for trying whether it runs.
+  std::string json{};  ///< Where the figures go, too; empty: nowhere.
+};
+
+/// The main() of a benchmark: understands --quick and --json FILE, and calls `run`. What that
+/// throws is printed, and the program ends with 1.
+int RunBench(const char* program, int argc, char** argv,
+             const std::function<void(const Options&)>& run);
+
+/// What lies in the middle. Of at least one value.
+double Median(std::vector<double> values);
+
+}  // namespace sluice::bench
