@@ -2,7 +2,7 @@
 
 #include "api/call_fields.h"
 #include "api/http_loop.h"
-#include "base/url.h"
+#include "base/url_path.h"
 #include "identity/identifier.h"
 
 namespace sluice::api {
