@@ -1,10 +1,10 @@
-#include "api/http_answer.h"
+#include "answer/http_answer.h"
 
 #include <algorithm>
 
 #include "base/wide_math.h"
 
-namespace sluice::api {
+namespace sluice {
 namespace {
 
 using limiter::Question;
@@ -131,4 +131,4 @@ std::string_view PublicNameOf(Algorithm algorithm) {
   return "";
 }
 
-}  // namespace sluice::api
+}  // namespace sluice

@@ -7,10 +7,10 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
-#include "api/problem.h"
+#include "answer/problem.h"
 #include "limiter/question.h"
 
-namespace sluice::api {
+namespace sluice {
 
 /// What an answered check means in HTTP.
 struct HttpAnswer {
@@ -51,4 +51,4 @@ struct HttpAnswer {
 /// "TOKEN_BUCKET"; the log is "SLIDING_WINDOW".
 [[nodiscard]] std::string_view PublicNameOf(Algorithm algorithm);
 
-}  // namespace sluice::api
+}  // namespace sluice
