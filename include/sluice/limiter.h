@@ -193,6 +193,7 @@ class Limiter {
   [[nodiscard]] LimiterStats Stats() const;
 
  private:
+  friend class HttpFilter;
   struct Impl;
   explicit Limiter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

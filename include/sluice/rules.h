@@ -89,6 +89,7 @@ class Rules {
   [[nodiscard]] RulesInfo Info() const;
 
  private:
+  friend class HttpFilter;
   friend class Limiter;
   struct Impl;
   explicit Rules(std::shared_ptr<Impl> impl);

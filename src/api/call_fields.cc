@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "api/decision_body.h"
-#include "api/rate_limit_headers.h"
+#include "answer/rate_limit_headers.h"
 #include "wire/http_name.h"
 
 namespace sluice::api {

@@ -7,9 +7,9 @@
 
 #include <sluice/limit.h>
 
-#include "api/http_answer.h"
+#include "answer/http_answer.h"
 #include "api/http_exchange.h"
-#include "api/problem.h"
+#include "api/problem_response.h"
 
 /// What requests have in common, whether they say it in a query or in a body.
 namespace sluice::api {

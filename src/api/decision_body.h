@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/http_answer.h"
+#include "answer/http_answer.h"
 #include "api/http_call.h"
 
 namespace sluice::api {

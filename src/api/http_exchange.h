@@ -8,7 +8,7 @@
 #include "api/host.h"
 #include "api/http_call.h"
 #include "api/http_loop.h"
-#include "api/problem.h"
+#include "api/problem_response.h"
 #include "wire/http_request.h"
 #include "wire/http_response.h"
 

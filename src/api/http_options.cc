@@ -5,22 +5,11 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::array<std::string_view, 5> kStyles = {"x-ratelimit", "draft-6", "draft-7",
-                                                     "draft-10", "none"};
 constexpr std::int64_t kUsual = 100;
 constexpr std::int64_t kUsualPerSecond = 10;
 constexpr Micros kUsualWindow = seconds(60);
 
 }  // namespace
-
-std::string_view NameOf(HeaderStyle style) { return kStyles[static_cast<std::size_t>(style)]; }
-
-std::optional<HeaderStyle> FindHeaderStyle(std::string_view name) {
-  for (std::size_t i = 0; i < kStyles.size(); ++i) {
-    if (kStyles[i] == name) return static_cast<HeaderStyle>(i);
-  }
-  return std::nullopt;
-}
 
 DefaultLimits::DefaultLimits()
     : token_bucket(

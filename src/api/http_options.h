@@ -10,17 +10,11 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
+#include "answer/rate_limit_headers.h"
 #include "api/session.h"
 #include "wire/http_limits.h"
 
 namespace sluice::api {
-
-/// How answers tell of limits in their headers. docs/http.md shows each.
-enum class HeaderStyle : std::uint8_t { kXRateLimit, kDraft6, kDraft7, kDraft10, kNone };
-
-/// "x-ratelimit", "draft-6", "draft-7", "draft-10", "none".
-[[nodiscard]] std::string_view NameOf(HeaderStyle style);
-[[nodiscard]] std::optional<HeaderStyle> FindHeaderStyle(std::string_view name);
 
 /// The limits behind `?algorithm=`, which need no rules.
 struct DefaultLimits {

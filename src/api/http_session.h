@@ -9,7 +9,7 @@
 #include "api/host.h"
 #include "api/http_call.h"
 #include "api/http_loop.h"
-#include "api/problem.h"
+#include "api/problem_response.h"
 #include "api/session.h"
 #include "wire/http_reader.h"
 #include "wire/reply_queue.h"

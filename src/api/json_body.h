@@ -10,7 +10,7 @@
 
 #include <sluice/time.h>
 
-#include "api/problem.h"
+#include "api/problem_response.h"
 #include "rules/number.h"
 
 namespace sluice::api {

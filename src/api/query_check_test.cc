@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/problem.h"
+#include "api/problem_response.h"
 #include "api/testing/http_server.h"
 
 namespace sluice::api {

@@ -1,4 +1,4 @@
-#include "api/rate_limit_headers.h"
+#include "answer/rate_limit_headers.h"
 
 #include <algorithm>
 #include <random>

@@ -5,7 +5,7 @@
 #include "api/decision_body.h"
 #include "api/http_routes.h"
 #include "api/json_body.h"
-#include "api/rate_limit_headers.h"
+#include "answer/rate_limit_headers.h"
 #include "base/json_writer.h"
 #include "base/random.h"
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 
 #include <sluice/limiter.h>
 
 #include "lib/backend.h"
+#include "limiter/question.h"
 #include "store/store.h"
 
 namespace sluice {
@@ -14,6 +16,11 @@ struct RulesOfThread;
 
 /// What went wrong, with its explanation.
 Error ToError(ErrorCode code);
+
+/// One limit that an answered question met, with all that is needed to undo it later; and the use
+/// that does so. The status must outlive the use.
+RuleStatus StatusOf(const limiter::Question& question, std::size_t use);
+store::Use UseOf(const RuleStatus& taken);
 
 struct Limiter::Impl {
   std::unique_ptr<Backend> backend;

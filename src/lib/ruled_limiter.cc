@@ -35,6 +35,8 @@ const limiter::Settings& AlwaysEnforced() {
   return settings;
 }
 
+}  // namespace
+
 RuleStatus StatusOf(const Question& question, std::size_t i) {
   const store::Use& use = question.uses()[i];
   const rules::MetLimit& met = question.met(i);
@@ -57,8 +59,6 @@ store::Use UseOf(const RuleStatus& taken) {
   use.receipt = taken.receipt;
   return use;
 }
-
-}  // namespace
 
 void Limiter::Impl::Ask(RulesOfThread& rules, Operation operation,
                         std::span<const Attribute> attributes, std::int64_t cost) {

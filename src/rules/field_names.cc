@@ -13,9 +13,9 @@ const FieldNames& FileFields() {
 }
 
 const FieldNames& DefaultsFields() {
-  static const FieldNames names(
-      "`defaults`", {QuantityFields(),
-                     {"limits", "consistency", "headers", "on_store_failure", "emergency_limit"}});
+  static const FieldNames names("`defaults`", {QuantityFields(),
+                                               {"limits", "consistency", "headers", "denial",
+                                                "on_store_failure", "emergency_limit"}});
   return names;
 }
 
@@ -30,7 +30,8 @@ const FieldNames& RuleFields() {
                   "order",  "final",       "shadow",   "headers",          "tier",
                   "match",  "per",         "scope",    "attributes",       "hash_tag",
                   "params", "limits",      "override", "overrides",        "type",
-                  "cost",   "consistency", "priority", "on_store_failure", "emergency_limit"},
+                  "cost",   "consistency", "priority", "on_store_failure", "emergency_limit",
+                  "denial"},
                  QuantityFields()});
   return names;
 }
@@ -55,6 +56,11 @@ const FieldNames& CostFields() {
   return names;
 }
 
+const FieldNames& DenialFields() {
+  static const FieldNames names("`denial`", {{"status", "body", "content_type", "headers"}});
+  return names;
+}
+
 const FieldNames& ConditionFields() {
   static const FieldNames names("a condition",
                                 {{"exact", "glob", "in", "regex", "present", "absent"}});
@@ -67,11 +73,17 @@ const FieldNames& KeyFields() {
 }
 
 std::vector<std::pair<std::string_view, const FieldNames*>> AllFieldNames() {
-  return {{"file", &FileFields()},           {"defaults", &DefaultsFields()},
-          {"tier", &TierFields()},           {"rule", &RuleFields()},
-          {"override", &OverrideFields()},   {"limit", &LimitFields()},
-          {"numbers", &NumbersFields()},     {"cost", &CostFields()},
-          {"condition", &ConditionFields()}, {"key", &KeyFields()}};
+  return {{"file", &FileFields()},
+          {"defaults", &DefaultsFields()},
+          {"tier", &TierFields()},
+          {"rule", &RuleFields()},
+          {"override", &OverrideFields()},
+          {"limit", &LimitFields()},
+          {"numbers", &NumbersFields()},
+          {"cost", &CostFields()},
+          {"denial", &DenialFields()},
+          {"condition", &ConditionFields()},
+          {"key", &KeyFields()}};
 }
 
 }  // namespace sluice::rules

@@ -19,6 +19,7 @@ const FieldNames& LimitFields();
 const FieldNames& NumbersFields();
 const FieldNames& CostFields();
 /// What an attribute must be like, written as a mapping.
+const FieldNames& DenialFields();
 const FieldNames& ConditionFields();
 /// An item of `keys`, written as a list.
 const FieldNames& KeyFields();

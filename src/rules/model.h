@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/limit.h>
@@ -95,6 +96,14 @@ struct Override {
   Variants variants;
 };
 
+/// What a denied caller gets instead of the usual answer.
+struct Denial {
+  int status = 0;                   ///< 0: the usual one.
+  std::optional<std::string> body;  ///< May have places such as "{limit}": see docs/rules.md.
+  std::string content_type;         ///< Of `body`.
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
 enum class Consistency : std::uint8_t { kExact, kLeased };
 enum class Priority : std::uint8_t { kStandard, kStrict };
 enum class OnStoreFailure : std::uint8_t { kOpen, kClosed, kLocal };
@@ -125,6 +134,8 @@ struct Rule {
   Priority priority = Priority::kStandard;
   OnStoreFailure on_store_failure = OnStoreFailure::kOpen;
   std::optional<Limit> emergency;  ///< With kLocal: instead of the limit itself.
+
+  std::optional<Denial> denial;
 };
 
 /// Which tier a key is of.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/network.h"
+#include "rules/denial_reader.h"
 #include "rules/endpoint_templates.h"
 #include "rules/field_names.h"
 #include "rules/file_checks.h"
@@ -75,6 +76,7 @@ class FileReader {
       defaults_.consistency = ReadConsistency(reading_, consistency);
     }
     if (const Field headers = mapping["headers"]) defaults_.headers = reading_.Flag(headers);
+    if (const Field denial = mapping["denial"]) defaults_.denial = ReadDenial(reading_, denial);
     if (const Field inner = mapping["on_store_failure"]) {
       defaults_.on_store_failure = ReadOnStoreFailure(reading_, inner);
       ReportTwice(inner, failure);

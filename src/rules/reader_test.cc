@@ -190,6 +190,29 @@ TEST(ReaderTest, AStoreFailureIsHandledAsTheRuleOrTheFileSays) {
   EXPECT_EQ(own.emergency->cap(), 5);
 }
 
+TEST(ReaderTest, DenialsAreWhatTheRuleOrTheFileSays) {
+  const RuleFile file = ReadOk(R"(
+defaults: { denial: { body: "no\n" } }
+rules:
+  - { id: a, limit: 10/s }
+  - id: b
+    limit: 10/s
+    denial: { status: 403, body: "{}", content_type: application/json, headers: { X-Why: b } }
+  - { id: c, limit: 10/s, denial: { status: 503 } }
+)");
+  const Denial& usual = *file.rules[0].denial;
+  EXPECT_EQ(usual.status, 0);
+  EXPECT_EQ(usual.body, "no\n");
+  EXPECT_EQ(usual.content_type, "text/plain; charset=utf-8");
+  const Denial& own = *file.rules[1].denial;
+  EXPECT_EQ(own.status, 403);
+  EXPECT_EQ(own.content_type, "application/json");
+  EXPECT_THAT(own.headers, ElementsAre(std::pair<std::string, std::string>("X-Why", "b")));
+  EXPECT_EQ(file.rules[2].denial->status, 503);
+  EXPECT_FALSE(file.rules[2].denial->body);
+  EXPECT_FALSE(OnlyRule("version: 1").denial);
+}
+
 TEST(ReaderTest, StrictNeverLeases) {
   const std::string_view text = R"(
 defaults: { consistency: leased }

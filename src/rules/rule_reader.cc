@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rules/denial_reader.h"
 #include "rules/field_names.h"
 #include "rules/mapping.h"
 #include "rules/match_reader.h"
@@ -44,6 +45,8 @@ class RuleReader {
     rule_.per = ReadPer(mapping_);
     rule_.hash_tag = ReadHashTag(mapping_, rule_.per);
     ReadFailure();
+    rule_.denial = defaults_.denial;
+    if (const Field denial = mapping_["denial"]) rule_.denial = ReadDenial(reading_, denial);
     limits_ok_ = limits_.Read(mapping_, read_.field);
     if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, nullptr, read_.field);
     ReadOverrides();

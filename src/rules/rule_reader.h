@@ -16,6 +16,7 @@ struct RuleDefaults {
   std::optional<bool> headers;
   std::optional<OnStoreFailure> on_store_failure;
   std::optional<Limit> emergency;
+  std::optional<Denial> denial;
 };
 
 /// A rule with what only the reading needs to know of it.

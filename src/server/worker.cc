@@ -45,7 +45,7 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   options.limits.max_body = config.max_body_bytes;
   options.max_pending = config.max_pipelined;
   options.header_style =
-      api::FindHeaderStyle(config.header_style).value_or(api::HeaderStyle::kXRateLimit);
+      FindHeaderStyle(config.header_style).value_or(HeaderStyle::kXRateLimit);
   options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
   options.limits_in_requests = config.limits_in_requests;
   options.receipt_secret = shared.receipt_secret;

@@ -5,15 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/header_sink.h"
 #include "wire/http_request.h"
 
 namespace sluice::wire {
 
 /// What a client that sent `Expect: 100-continue` waits for.
 inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/// "Not Found" for 404; "Unknown" for what has no name.
-[[nodiscard]] std::string_view HttpReason(int status);
 
 /// What an answer has to know of its request.
 struct HttpAsked {
@@ -34,15 +32,15 @@ struct HttpAsked {
 ///     HttpResponse response(output, 200, date, HttpAsked::By(request));
 ///     response.Add("X-RateLimit-Limit", limit);
 ///     response.Finish("application/json", body);
-class HttpResponse {
+class HttpResponse final : public HeaderSink {
  public:
   /// `date` is the value of the Date header: HttpDate has it.
   HttpResponse(std::string& output, int status, std::string_view date, const HttpAsked& asked);
 
   /// Control bytes in a value become blanks, so that no value can end its line. A header whose name
   /// is none is left out.
-  HttpResponse& Add(std::string_view name, std::string_view value);
-  HttpResponse& Add(std::string_view name, std::int64_t value);
+  HttpResponse& Add(std::string_view name, std::string_view value) override;
+  HttpResponse& Add(std::string_view name, std::int64_t value) override;
 
   void Finish(std::string_view content_type, std::string_view body);
   /// Without a body.

@@ -1,4 +1,4 @@
-#include "api/problem.h"
+#include "answer/problem.h"
 
 #include <fstream>
 #include <set>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice::api {
+namespace sluice {
 namespace {
 
 TEST(ProblemTest, EachCodeStandsAtItsPlaceAndHasANameOfItsOwn) {
@@ -40,4 +40,4 @@ TEST(ProblemTest, BodiesAreThoseOfRfc9457) {
 }
 
 }  // namespace
-}  // namespace sluice::api
+}  // namespace sluice

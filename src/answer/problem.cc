@@ -1,8 +1,9 @@
-#include "api/problem.h"
+#include "answer/problem.h"
 
+#include "base/http_reason.h"
 #include "base/json_writer.h"
 
-namespace sluice::api {
+namespace sluice {
 
 using enum ProblemCode;
 
@@ -62,27 +63,12 @@ void AppendProblem(const Problem& problem, std::string& out) {
   json.Key("type").String(problem.code == kRateLimitExceeded
                               ? "https://iana.org/assignments/http-problem-types#quota-exceeded"
                               : "about:blank");
-  json.Key("title").String(wire::HttpReason(kind.status));
+  json.Key("title").String(HttpReason(kind.status));
   json.Key("status").Int(kind.status);
   json.Key("detail").String(problem.detail.empty() ? kind.meaning : problem.detail);
   json.Key("code").String(kind.name);
   if (!problem.field.empty()) json.Key("field").String(problem.field);
   json.EndObject();
-}
-
-void FinishWithProblem(const Problem& problem, wire::HttpResponse& response) {
-  AppendProblem(problem, response.BeginBody(kProblemType));
-  response.EndBody();
-}
-
-Problem ProblemOf(const wire::HttpError& error) {
-  for (const ProblemCode code : {kBodyTooLarge, kUriTooLong, kExpectationFailed, kHeadersTooLarge,
-                                 kNotImplemented, kHttpVersionNotSupported}) {
-    if (KindOf(code).status == error.status) {
-      return {.code = code, .detail = std::string(error.reason)};
-    }
-  }
-  return {.code = kMalformedRequest, .detail = std::string(error.reason)};
 }
 
 ProblemCode ProblemCodeOf(ErrorCode error) {
@@ -108,4 +94,4 @@ ProblemCode ProblemCodeOf(ErrorCode error) {
   }
 }
 
-}  // namespace sluice::api
+}  // namespace sluice

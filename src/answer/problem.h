@@ -7,10 +7,7 @@
 
 #include <sluice/result.h>
 
-#include "wire/http_limits.h"
-#include "wire/http_response.h"
-
-namespace sluice::api {
+namespace sluice {
 
 /// Why a request can't be answered as asked. The names are part of the interface: clients decide by
 /// them, so they never change. docs/http.md lists them.
@@ -86,13 +83,7 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 /// Appends the body of RFC 9457.
 void AppendProblem(const Problem& problem, std::string& out);
 
-/// Ends a response with a problem.
-void FinishWithProblem(const Problem& problem, wire::HttpResponse& response);
-
-/// What a reader of requests found wrong.
-[[nodiscard]] Problem ProblemOf(const wire::HttpError& error);
-
 /// Of a store that failed, or of a call that makes no sense.
 [[nodiscard]] ProblemCode ProblemCodeOf(ErrorCode error);
 
-}  // namespace sluice::api
+}  // namespace sluice

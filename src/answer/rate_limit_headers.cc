@@ -1,4 +1,4 @@
-#include "api/rate_limit_headers.h"
+#include "answer/rate_limit_headers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,14 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "api/http_answer.h"
+#include "answer/http_answer.h"
 #include "base/wide_math.h"
 
-namespace sluice::api {
+namespace sluice {
 namespace {
 
 using limiter::Question;
-using wire::HttpResponse;
+
+constexpr std::array<std::string_view, 5> kStyles = {"x-ratelimit", "draft-6", "draft-7",
+                                                     "draft-10", "none"};
 
 struct Numbers {
   std::int64_t limit = 0;
@@ -95,41 +97,50 @@ std::string NamedPolicies(const Question& question) {
   return policies;
 }
 
-void AddX(const Numbers& numbers, WallTime now, HttpResponse& response) {
+void AddX(const Numbers& numbers, WallTime now, HeaderSink& headers) {
   const std::int64_t reset = CeilDiv((now.time_since_epoch() + numbers.reset).count(), 1'000'000);
-  response.Add("X-RateLimit-Limit", numbers.limit);
-  response.Add("X-RateLimit-Remaining", numbers.remaining);
-  response.Add("X-RateLimit-Reset", reset);
+  headers.Add("X-RateLimit-Limit", numbers.limit);
+  headers.Add("X-RateLimit-Remaining", numbers.remaining);
+  headers.Add("X-RateLimit-Reset", reset);
 }
 
-void AddDraft6(const Question& question, const Numbers& numbers, HttpResponse& response) {
-  response.Add("RateLimit-Limit", numbers.limit);
-  response.Add("RateLimit-Remaining", std::max<std::int64_t>(numbers.remaining, 0));
-  response.Add("RateLimit-Reset", SecondsOf(numbers.reset));
-  response.Add("RateLimit-Policy", PlainPolicies(question));
+void AddDraft6(const Question& question, const Numbers& numbers, HeaderSink& headers) {
+  headers.Add("RateLimit-Limit", numbers.limit);
+  headers.Add("RateLimit-Remaining", std::max<std::int64_t>(numbers.remaining, 0));
+  headers.Add("RateLimit-Reset", SecondsOf(numbers.reset));
+  headers.Add("RateLimit-Policy", PlainPolicies(question));
 }
 
-void AddDraft7(const Question& question, const Numbers& numbers, HttpResponse& response) {
-  response.Add("RateLimit", "limit=" + std::to_string(numbers.limit) + ", remaining=" +
+void AddDraft7(const Question& question, const Numbers& numbers, HeaderSink& headers) {
+  headers.Add("RateLimit", "limit=" + std::to_string(numbers.limit) + ", remaining=" +
                                 std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
                                 ", reset=" + std::to_string(SecondsOf(numbers.reset)));
-  response.Add("RateLimit-Policy", PlainPolicies(question));
+  headers.Add("RateLimit-Policy", PlainPolicies(question));
 }
 
 void AddDraft10(const Question& question, std::size_t use, const Numbers& numbers,
-                HttpResponse& response) {
-  response.Add("RateLimit-Policy", NamedPolicies(question));
+                HeaderSink& headers) {
+  headers.Add("RateLimit-Policy", NamedPolicies(question));
   std::string limit;
   AppendPolicyName(question, use, limit);
   limit += ";r=" + std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
            ";t=" + std::to_string(SecondsOf(numbers.reset));
-  response.Add("RateLimit", limit);
+  headers.Add("RateLimit", limit);
 }
 
 }  // namespace
 
+std::string_view NameOf(HeaderStyle style) { return kStyles[static_cast<std::size_t>(style)]; }
+
+std::optional<HeaderStyle> FindHeaderStyle(std::string_view name) {
+  for (std::size_t i = 0; i < kStyles.size(); ++i) {
+    if (kStyles[i] == name) return static_cast<HeaderStyle>(i);
+  }
+  return std::nullopt;
+}
+
 void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle style, Micros jitter,
-                         HttpResponse& response) {
+                         HeaderSink& headers) {
   Micros wait = WaitOf(question);
   if (wait > Micros{0}) wait += jitter;
   const std::optional<std::size_t> use = ToldInHeaders(question);
@@ -137,21 +148,21 @@ void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle sty
     const Numbers numbers = NumbersOf(question, *use, std::max(wait, Micros{0}));
     // Of a store that failed, the drafts have no way to tell.
     if (!IsUseKnown(question, *use) || style == HeaderStyle::kXRateLimit) {
-      AddX(numbers, now, response);
-      if (wait > Micros{0}) response.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
+      AddX(numbers, now, headers);
+      if (wait > Micros{0}) headers.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
     } else if (style == HeaderStyle::kDraft6) {
-      AddDraft6(question, numbers, response);
+      AddDraft6(question, numbers, headers);
     } else if (style == HeaderStyle::kDraft7) {
-      AddDraft7(question, numbers, response);
+      AddDraft7(question, numbers, headers);
     } else {
-      AddDraft10(question, *use, numbers, response);
+      AddDraft10(question, *use, numbers, headers);
     }
     if (question.degraded) {
-      response.Add("X-RateLimit-Policy", "degraded");
-      response.Add("X-RateLimit-Degraded", "true");
+      headers.Add("X-RateLimit-Policy", "degraded");
+      headers.Add("X-RateLimit-Degraded", "true");
     }
   }
-  if (wait > Micros{0}) response.Add("Retry-After", SecondsOf(wait));
+  if (wait > Micros{0}) headers.Add("Retry-After", SecondsOf(wait));
 }
 
-}  // namespace sluice::api
+}  // namespace sluice

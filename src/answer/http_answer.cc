@@ -1,4 +1,4 @@
-#include "api/http_answer.h"
+#include "answer/http_answer.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "base/wide_math.h"
 #include "rules/refused_cost.h"
 
-namespace sluice::api {
+namespace sluice {
 namespace {
 
 using limiter::Question;
@@ -145,4 +145,4 @@ std::string_view PublicNameOf(Algorithm algorithm) {
   return "";
 }
 
-}  // namespace sluice::api
+}  // namespace sluice

@@ -7,11 +7,11 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
-#include "api/problem.h"
+#include "answer/problem.h"
 #include "limiter/headline.h"
 #include "limiter/question.h"
 
-namespace sluice::api {
+namespace sluice {
 
 /// What an answered check means in HTTP.
 struct HttpAnswer {
@@ -53,4 +53,4 @@ struct HttpAnswer {
 /// "TOKEN_BUCKET"; the log is "SLIDING_WINDOW".
 [[nodiscard]] std::string_view PublicNameOf(Algorithm algorithm);
 
-}  // namespace sluice::api
+}  // namespace sluice

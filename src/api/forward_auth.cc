@@ -1,0 +1,117 @@
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/caller.h"
+#include "api/http_routes.h"
+
+/// Proxies that ask whether a call that they hold may pass. docs/proxies.md has who asks how.
+namespace sluice::api {
+namespace {
+
+using wire::HttpName;
+using wire::HttpRequest;
+
+/// The headers in which a kind of proxy tells of a call. One kind, and never whichever is there:
+/// what a proxy does not set itself, it passes on from its client.
+struct Telling {
+  std::string_view method;
+  std::string_view uri;
+  std::string_view host;  ///< Empty: it is in the URI.
+};
+
+constexpr Telling kForwarded{"X-Forwarded-Method", "X-Forwarded-Uri", "X-Forwarded-Host"};
+constexpr Telling kOriginal{"X-Original-Method", "X-Original-URL", ""};
+
+constexpr std::string_view kEnvoyPrefix = "/v1/auth/envoy";
+
+// Nothing: it is not there just once.
+std::optional<std::string_view> OnlyOne(const HttpRequest& request, std::string_view name) {
+  std::optional<std::string_view> found;
+  for (const wire::HttpHeader& header : request.headers) {
+    if (!wire::EqualIgnoringCase(header.name, name)) continue;
+    if (found) return std::nullopt;
+    found = header.value;
+  }
+  return found;
+}
+
+// "https://host/path?query" or "/path?query".
+bool ReadUri(std::string_view uri, CallTarget& target) {
+  if (const auto scheme = uri.find("://"); scheme != std::string_view::npos && uri[0] != '/') {
+    uri.remove_prefix(scheme + 3);
+    const auto path = std::min(uri.find('/'), uri.size());
+    target.host = uri.substr(0, path);
+    uri.remove_prefix(path);
+    if (uri.empty()) uri = "/";
+  }
+  const auto question_mark = std::min(uri.find('?'), uri.size());
+  target.path = uri.substr(0, question_mark);
+  target.query = uri.substr(std::min(question_mark + 1, uri.size()));
+  return target.path.starts_with('/');
+}
+
+void Refuse(HttpExchange& exchange, Reader reader, std::string_view header) {
+  RefuseCaller(exchange, reader,
+               {.code = ProblemCode::kInvalidParameter,
+                .field = std::string(header),
+                .detail = "the proxy must send it, once, with what its client asked for"});
+}
+
+std::optional<CallTarget> ReadTarget(HttpExchange& exchange, Reader reader,
+                                     const Telling& telling) {
+  CallTarget target;
+  const auto method = OnlyOne(exchange.request, telling.method);
+  const auto uri = OnlyOne(exchange.request, telling.uri);
+  if (!method || method->empty()) {
+    Refuse(exchange, reader, telling.method);
+    return std::nullopt;
+  }
+  if (!uri || !ReadUri(*uri, target)) {
+    Refuse(exchange, reader, telling.uri);
+    return std::nullopt;
+  }
+  target.method = *method;
+  if (!telling.host.empty()) target.host = OnlyOne(exchange.request, telling.host).value_or("");
+  return target;
+}
+
+constexpr std::string_view kAllowed = R"({"allowed":true})";
+
+void AnswerProxy(HttpCall& call, std::string& out) {
+  AnswerCaller(call, Reader::kProxy, kAllowed, out);
+}
+
+void AnswerNginx(HttpCall& call, std::string& out) {
+  AnswerCaller(call, Reader::kNginx, kAllowed, out);
+}
+
+}  // namespace
+
+void RunAuth(HttpExchange& exchange) {
+  const auto target = ReadTarget(exchange, Reader::kProxy, kForwarded);
+  if (target) BeginCall(exchange, Reader::kProxy, *target, AnswerProxy);
+}
+
+void RunNginxAuth(HttpExchange& exchange) {
+  const auto target = ReadTarget(exchange, Reader::kNginx, kForwarded);
+  if (target) BeginCall(exchange, Reader::kNginx, *target, AnswerNginx);
+}
+
+void RunIngressNginxAuth(HttpExchange& exchange) {
+  const auto target = ReadTarget(exchange, Reader::kNginx, kOriginal);
+  if (target) BeginCall(exchange, Reader::kNginx, *target, AnswerNginx);
+}
+
+// Envoy asks with the method and the path of the call itself, behind a prefix.
+void RunEnvoyAuth(HttpExchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  std::string_view path = request.path.substr(kEnvoyPrefix.size());
+  if (path.empty()) path = "/";
+  BeginCall(exchange, Reader::kProxy,
+            {.method = request.method, .path = path, .query = request.query, .host = request.host},
+            AnswerProxy);
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,242 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/http_filter.h>
+
+#include "answer/denial.h"
+#include "answer/http_answer.h"
+#include "answer/problem.h"
+#include "answer/rate_limit_headers.h"
+#include "base/ascii.h"
+#include "base/clock.h"
+#include "base/header_sink.h"
+#include "base/url_path.h"
+#include "identity/forwarded.h"
+#include "identity/identifier.h"
+#include "lib/limiter_parts.h"
+#include "lib/rules_in_force.h"
+
+namespace sluice {
+namespace {
+
+using identity::IdentityOptions;
+using limiter::Question;
+
+class VerdictHeaders final : public HeaderSink {
+ public:
+  explicit VerdictHeaders(HttpVerdict& verdict) : verdict_(verdict) {}
+
+  // What a rule says of a header replaces what we would have said.
+  HeaderSink& Add(std::string_view name, std::string_view value) override {
+    std::string clean(value);
+    for (char& c : clean) c = IsControl(c) ? ' ' : c;
+    for (auto& [known, its_value] : verdict_.headers) {
+      if (!EqualIgnoringCase(known, name)) continue;
+      its_value = std::move(clean);
+      return *this;
+    }
+    verdict_.headers.emplace_back(name, std::move(clean));
+    return *this;
+  }
+  HeaderSink& Add(std::string_view name, std::int64_t value) override {
+    return Add(name, std::to_string(value));
+  }
+
+ private:
+  HttpVerdict& verdict_;
+};
+
+/// What a thread needs for one call, kept for the next.
+struct Room {
+  identity::Caller caller;
+  std::vector<Attribute> attributes;
+  std::string path;
+};
+
+Room& RoomOfThread() {
+  thread_local Room room;
+  return room;
+}
+
+Result<identity::JwtOptions> TokensOf(const HttpTokenOptions& options) {
+  auto from = identity::ParseSource(options.from);
+  if (!from) return from.error();
+  identity::JwtOptions jwt{
+      .from = *std::move(from), .key_files = options.key_files, .secret_file = options.secret_file};
+  jwt.rules.unverified = options.unverified;
+  jwt.rules.claims.clear();
+  for (const auto& [claim, attribute] : options.claims) {
+    jwt.rules.claims.push_back({claim, attribute});
+  }
+  jwt.rules.issuer = options.issuer;
+  jwt.rules.audience = options.audience;
+  jwt.rules.require_expiry = options.require_expiry;
+  jwt.rules.leeway = options.leeway;
+  if (options.anonymous_if_invalid) jwt.on_invalid = identity::OnInvalidToken::kAnonymous;
+  return jwt;
+}
+
+Result<IdentityOptions> IdentityOf(const HttpFilterOptions& options) {
+  IdentityOptions identity{.sources = {},
+                           .trusted_proxies = options.trusted_proxies,
+                           .ipv6_prefix = options.ipv6_prefix,
+                           .hash_keys = options.hash_keys,
+                           .hash_secret = options.hash_secret};
+  for (const std::string& text : options.sources) {
+    auto source = identity::ParseSource(text);
+    if (!source) return source.error();
+    identity.sources.push_back(*std::move(source));
+  }
+  const auto header = identity::ParseAddressHeader(options.address_header);
+  if (!header) {
+    return Error{ErrorCode::kInvalidOptions,
+                 "\"" + options.address_header +
+                     "\" is no header of addresses; there is x-forwarded-for, x-real-ip, "
+                     "forwarded and none"};
+  }
+  identity.address_header = *header;
+  auto tokens = TokensOf(options.jwt);
+  if (!tokens) return tokens.error();
+  identity.jwt = *std::move(tokens);
+  return identity;
+}
+
+// A link-local address may have its zone behind it. What is no address at all is nobody's, and
+// nobody trusts it.
+std::optional<Address> PeerOf(std::string_view peer) {
+  if (peer.empty()) return std::nullopt;
+  return identity::ParseForwardedFor(peer.substr(0, peer.find('%'))).value_or(Address{});
+}
+
+bool PrefersProblems(const identity::Headers& headers) {
+  std::size_t at = 0;
+  std::string_view value;
+  while (headers.Next("accept", at, value)) {
+    if (value.find(kProblemType) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+void Refuse(const Problem& problem, HttpVerdict& verdict) {
+  verdict.status = KindOf(problem.code).status;
+  verdict.content_type = kProblemType;
+  AppendProblem(problem, verdict.body);
+}
+
+void RefuseCaller(identity::Outcome outcome, std::string_view why, HttpVerdict& verdict) {
+  const bool is_token = outcome == identity::Outcome::kBadToken;
+  if (is_token) verdict.headers.emplace_back("WWW-Authenticate", "Bearer error=\"invalid_token\"");
+  Refuse({.code = is_token ? ProblemCode::kUnauthorized : ProblemCode::kInvalidKey,
+          .detail = std::string(why)},
+         verdict);
+}
+
+}  // namespace
+
+struct HttpFilter::Impl {
+  Limiter::Impl& limiter;
+  std::shared_ptr<Rules::Impl> rules;
+  identity::Identifier identifier;
+  HeaderStyle style;
+  const Clock& clock;
+
+  const Question& Ask(const HttpCall& call, const identity::Headers& headers, Room& room) const;
+  void Tell(const Question& question, const identity::Headers& headers, WallTime now,
+            HttpVerdict& verdict) const;
+};
+
+const Question& HttpFilter::Impl::Ask(const HttpCall& call, const identity::Headers& headers,
+                                      Room& room) const {
+  const std::string_view path = call.target.substr(0, call.target.find_first_of("?#"));
+  room.path.resize(std::max(room.path.size(), path.size() + 1));
+  std::size_t at = 0;
+  std::string_view host;
+  // In rules the first attribute of a name counts.
+  room.attributes.assign(call.attributes.begin(), call.attributes.end());
+  const auto found = room.caller.attributes();
+  room.attributes.insert(room.attributes.end(), found.begin(), found.end());
+  room.attributes.push_back({"endpoint", NormalizePath(path, room.path)});
+  room.attributes.push_back({"method", call.method});
+  if (headers.Next("host", at, host)) room.attributes.push_back({"host", host});
+  RulesOfThread& of_thread = RulesOfThread::For(rules->live, rules);
+  limiter.Ask(of_thread, store::Operation::kCheck, room.attributes, call.cost);
+  return of_thread.question;
+}
+
+void HttpFilter::Impl::Tell(const Question& question, const identity::Headers& headers,
+                            WallTime now, HttpVerdict& verdict) const {
+  const HttpAnswer answer = AnswerTo(question);
+  verdict.ruling = question.ruling;
+  verdict.degraded = question.degraded;
+  verdict.passes = answer.status == 200;
+  if (answer.is_problem) {
+    // Nobody can tell when the store will be back; a second is as good as any.
+    if (answer.status == 503) verdict.headers.emplace_back("Retry-After", "1");
+    return Refuse(ProblemOf(question, answer), verdict);
+  }
+  VerdictHeaders sink(verdict);
+  AddRateLimitHeaders(question, now, style, Micros{0}, sink);
+  if (!verdict.passes) {
+    const Denial denial(question, answer, PrefersProblems(headers));
+    denial.AddHeaders(sink);
+    verdict.status = denial.status();
+    verdict.content_type = denial.content_type();
+    return denial.AppendBody(now, verdict.body);
+  }
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    const store::Use& use = question.uses()[i];
+    verdict.delay = std::max(verdict.delay, use.verdict.delay);
+    if (use.receipt.slot != 0) verdict.slots.push_back(StatusOf(question, i));
+  }
+}
+
+Result<HttpFilter> HttpFilter::Make(Limiter& limiter, const Rules& rules,
+                                    const HttpFilterOptions& options) {
+  auto identity = IdentityOf(options);
+  if (!identity) return identity.error();
+  auto identifier = identity::Identifier::Make(*std::move(identity));
+  if (!identifier) return identifier.error();
+  const auto style = FindHeaderStyle(options.header_style);
+  if (!style) {
+    return Error{ErrorCode::kInvalidOptions,
+                 "\"" + options.header_style +
+                     "\" is no style of headers; there is x-ratelimit, draft-6, draft-7, draft-10 "
+                     "and none"};
+  }
+  const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
+  return HttpFilter(std::unique_ptr<Impl>(
+      new Impl{*limiter.impl_, rules.impl_, *std::move(identifier), *style, clock}));
+}
+
+HttpFilter::HttpFilter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpFilter::HttpFilter(HttpFilter&&) noexcept = default;
+HttpFilter& HttpFilter::operator=(HttpFilter&&) noexcept = default;
+HttpFilter::~HttpFilter() = default;
+
+HttpVerdict HttpFilter::Check(const HttpCall& call) {
+  Room& room = RoomOfThread();
+  const identity::HeaderSpan<HttpField> headers(call.headers);
+  const std::size_t mark = call.target.find('?');
+  const std::string_view query =
+      mark == std::string_view::npos ? std::string_view{} : call.target.substr(mark + 1);
+  const WallTime now = impl_->clock.Now();
+  HttpVerdict verdict;
+  const identity::Outcome outcome = impl_->identifier.Identify(
+      {.peer = PeerOf(call.peer), .headers = headers, .query = query}, now, room.caller);
+  if (outcome != identity::Outcome::kKnown) {
+    RefuseCaller(outcome, room.caller.problem(), verdict);
+    return verdict;
+  }
+  impl_->Tell(impl_->Ask(call, headers, room), headers, now, verdict);
+  return verdict;
+}
+
+void HttpFilter::Finish(const HttpVerdict& verdict) {
+  for (const RuleStatus& slot : verdict.slots) {
+    store::Use use = UseOf(slot);
+    impl_->limiter.Affects(store::Operation::kRelease, use);
+  }
+}
+
+}  // namespace sluice

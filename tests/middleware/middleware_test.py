@@ -1,0 +1,112 @@
+"""Starts the example named by SERVER and asks it things, as its clients would."""
+
+import http.client
+import json
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+RULES = """
+deny: [bad-key]
+rules:
+  - { id: hello, match: { endpoint: /hello }, limit: { algorithm: fixed_window, limit: 3, window: 1h, anchor: first_hit } }
+"""
+
+
+class Example:
+    def __init__(self, *trusted):
+        self.folder = tempfile.TemporaryDirectory()
+        rules = Path(self.folder.name, "rules.yaml")
+        rules.write_text(RULES, encoding="utf-8")
+        self.process = subprocess.Popen(
+            [os.environ["SERVER"], "0", str(rules), *trusted], stdout=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def get(self, path="/hello", headers=()):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest("GET", path)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        body = response.read().decode()
+        connection.close()
+        return response.status, response.headers, body
+
+    def statuses(self, *requests):
+        return [self.get(headers=headers)[0] for headers in requests]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+class Middleware(unittest.TestCase):
+    def start(self, *trusted):
+        example = Example(*trusted)
+        self.addCleanup(example.end)
+        return example
+
+    def test_limits_hold_and_headers_tell(self):
+        example = self.start()
+        for left in (2, 1, 0):
+            status, headers, body = example.get()
+            self.assertEqual((status, body), (200, "hello\n"))
+            self.assertEqual(headers["X-RateLimit-Limit"], "3")
+            self.assertEqual(headers["X-RateLimit-Remaining"], str(left))
+            self.assertGreaterEqual(int(headers["X-RateLimit-Reset"]), int(time.time()))
+            self.assertIsNone(headers["Retry-After"])
+
+    def test_who_is_denied_is_told_when_to_come_back(self):
+        example = self.start()
+        self.assertEqual(example.statuses((), (), (), ()), [200, 200, 200, 429])
+        status, headers, body = example.get()
+        self.assertEqual(status, 429)
+        self.assertIn(int(headers["Retry-After"]), range(1, 3601))
+        self.assertEqual(headers["Content-Type"], "application/json")
+        self.assertEqual(json.loads(body)["error"]["code"], "RATE_LIMIT_EXCEEDED")
+
+    def test_each_key_has_its_own_budget(self):
+        example = self.start()
+        one, two = [("X-API-Key", "one")], [("x-api-key", "two")]
+        self.assertEqual(example.statuses(one, one, one, one, two), [200, 200, 200, 429, 200])
+
+    def test_addresses_that_a_client_makes_up_do_not_count(self):
+        example = self.start()
+        forged = [
+            [("X-Forwarded-For", f"198.51.100.{i}"), ("X-Real-IP", f"198.51.100.{i}"), ("REMOTE_ADDR", f"198.51.100.{i}")]
+            for i in range(5)
+        ]
+        self.assertEqual(example.statuses(*forged), [200, 200, 200, 429, 429])
+
+    def test_a_trusted_proxy_tells_for_whom_it_calls(self):
+        example = self.start("127.0.0.1")
+        through = [[("X-Forwarded-For", f"198.51.100.{i}")] for i in range(5)]
+        self.assertEqual(example.statuses(*through), [200] * 5)
+        forged = [[("X-Forwarded-For", f"1.1.1.{i}, 203.0.113.9")] for i in range(5)]
+        self.assertEqual(example.statuses(*forged), [200, 200, 200, 429, 429])
+        repeated = [[("X-Forwarded-For", f"1.1.1.{i}"), ("X-Forwarded-For", "203.0.113.10")] for i in range(5)]
+        self.assertEqual(example.statuses(*repeated), [200, 200, 200, 429, 429])
+
+    def test_lists_and_repeated_keys_are_refused(self):
+        example = self.start()
+        self.assertEqual(example.get(headers=[("X-API-Key", "bad-key")])[0], 403)
+        status, headers, body = example.get(headers=[("X-API-Key", "a"), ("X-API-Key", "b")])
+        self.assertEqual((status, headers["Content-Type"]), (400, "application/problem+json"))
+        self.assertEqual(json.loads(body)["code"], "INVALID_KEY")
+
+    def test_what_no_rule_is_for_is_the_programs_own(self):
+        status, headers, _ = self.start().get("/elsewhere")
+        self.assertEqual(status, 404)
+        self.assertIsNone(headers["X-RateLimit-Limit"])
+
+
+if __name__ == "__main__":
+    unittest.main()

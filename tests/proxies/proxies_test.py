@@ -1,0 +1,204 @@
+"""The configurations of examples/ as they are, but for their ports: real proxies, a real upstream."""
+
+import http.client
+import http.server
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/server"))
+from running import PATIENCE, Server, rules_in, until  # noqa: E402
+
+RULES = """
+deny: [blocked-key]
+endpoints: [/items/{id}]
+rules:
+  - { id: login, match: { endpoint: /login }, per: ip, limit: 2/m,
+      denial: { body: "slow down: {retry_after_seconds}", headers: { X-Reason: login } } }
+  - { id: items, match: { endpoint: "/items/{id}", method: POST }, per: api_key, limit: 1/m }
+  - { id: general, match: { endpoint: /general }, limit: { algorithm: fixed_window, limit: 3, window: 1h } }
+"""
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+class Upstream:
+    """The API that is protected: tells what arrived."""
+
+    def __init__(self):
+        upstream = self
+        self.calls = 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                upstream.calls += 1
+                text = f"{self.command} {self.path} {self.headers['X-Forwarded-For']} {body.decode()}".encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def end(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Proxy:
+    """A proxy with one of the examples, in front of an upstream."""
+
+    def __init__(self, command, files, ports):
+        self.folder = tempfile.TemporaryDirectory()
+        self.port = free_port()
+        for file in files:
+            text = file.read_text(encoding="utf-8")
+            for standing, real in {**ports, 8000: self.port}.items():
+                text = re.sub(rf"127\.0\.0\.1:{standing}\b", f"127.0.0.1:{real}", text)
+            (Path(self.folder.name) / file.name).write_text(text, encoding="utf-8")
+        self.process = subprocess.Popen(command(self.folder.name), cwd=self.folder.name)
+
+    def is_up(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+        self.folder.cleanup()
+
+
+class ProxyTests:
+    """What holds with each proxy."""
+
+    example = binary = None
+
+    def command(self, folder):
+        raise NotImplementedError
+
+    def setUp(self):
+        if shutil.which(self.binary) is None:
+            self.skipTest(f"{self.binary} is not installed")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.sluice = Server("--rules", str(rules_in(self.folder.name, RULES)))
+        self.addCleanup(self.sluice.__exit__)
+        self.upstream = Upstream()
+        self.addCleanup(self.upstream.end)
+        files = [path for path in (ROOT / "examples" / self.example).iterdir() if path.suffix != ".md"]
+        self.proxy = Proxy(self.command, files, {8080: self.sluice.http, 9000: self.upstream.port})
+        self.addCleanup(self.proxy.end)
+        self.assertTrue(until(self.proxy.is_up))
+
+    def ask(self, path, method="GET", body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=PATIENCE)
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
+
+    def test_allowed_answers_tell_what_is_left_and_denied_ones_when_to_come_back(self):
+        for left in (2, 1, 0):
+            status, headers, text = self.ask("/general")
+            self.assertEqual((status, text), (200, "GET /general 127.0.0.1 "))
+            self.assertEqual(headers["x-ratelimit-limit"], "3")
+            self.assertEqual(headers["x-ratelimit-remaining"], str(left))
+            self.assertNotIn("retry-after", headers)
+        status, headers, text = self.ask("/general")
+        self.assertEqual(status, 429)
+        self.assertEqual(headers["x-ratelimit-remaining"], "0")
+        self.assertTrue(1 <= int(headers["retry-after"]) <= 3600)
+        self.assertIn("RATE_LIMIT_EXCEEDED", text)
+        self.assertEqual(self.upstream.calls, 3)
+
+    def test_calls_that_meet_no_rule_have_no_such_headers(self):
+        status, headers, _ = self.ask("/elsewhere")
+        self.assertEqual(status, 200)
+        self.assertNotIn("x-ratelimit-limit", headers)
+
+    def test_callers_are_who_they_are_and_not_who_they_say(self):
+        forged = {
+            "X_Forwarded_For": "192.0.2.7",
+            "X_Real_IP": "192.0.2.7",
+            "Forwarded": "for=192.0.2.7",
+            "X_Forwarded_Uri": "/elsewhere",
+            "X_Forwarded_Method": "HEAD",
+            "X_Original_URL": "http://x/elsewhere",
+        }
+        statuses = [self.ask("/login?key=1&api_key=2", **forged)[0] for _ in range(3)]
+        self.assertEqual(statuses, [200, 200, 429])
+
+    def test_an_endpoint_is_the_same_however_it_is_written(self):
+        statuses = [self.ask(path)[0] for path in ("/login", "/%6Cogin?x=1", "//login", "/a/../login")]
+        self.assertEqual(statuses, [200, 200, 429, 429])
+
+    def test_keys_have_budgets_of_their_own_and_bodies_arrive(self):
+        status, _, text = self.ask("/items/17?x=1", "POST", "hello", X_API_Key="a")
+        self.assertEqual((status, text), (200, "POST /items/17?x=1 127.0.0.1 hello"))
+        self.assertEqual(self.ask("/items/18", "POST", "hello", X_API_Key="a")[0], 429)
+        self.assertEqual(self.ask("/items/18", "POST", "hello", X_API_Key="b")[0], 200)
+        self.assertEqual(self.ask("/items/18", X_API_Key="a")[0], 200)
+
+    def test_whoever_is_on_the_deny_list_gets_403(self):
+        self.assertEqual(self.ask("/general", X_API_Key="blocked-key")[0], 403)
+
+    def test_calls_pass_while_sluice_is_gone_or_silent(self):
+        self.sluice.process.send_signal(signal.SIGSTOP)
+        self.assertEqual(self.ask("/general")[0], 200)
+        self.sluice.process.kill()
+        self.sluice.process.wait(PATIENCE)
+        self.assertEqual([self.ask("/general")[0] for _ in range(5)], [200] * 5)
+
+
+class NginxTest(ProxyTests, unittest.TestCase):
+    example = binary = "nginx"
+
+    def command(self, folder):
+        settings = f"daemon off; pid {folder}/pid; error_log {folder}/errors;"
+        return ["nginx", "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/errors", "-g", settings]
+
+
+class HaproxyTest(ProxyTests, unittest.TestCase):
+    example = binary = "haproxy"
+
+    def command(self, folder):
+        return ["haproxy", "-q", "-f", f"{folder}/haproxy.cfg"]
+
+    def test_denials_are_as_their_rule_says(self):
+        for _ in range(2):
+            self.ask("/login")
+        status, headers, text = self.ask("/login")
+        self.assertEqual(status, 429)
+        self.assertEqual(headers["x-reason"], "login")
+        self.assertEqual(text, f"slow down: {headers['retry-after']}")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+    os.environ["PATH"] += ":/usr/sbin"
+    unittest.main()
