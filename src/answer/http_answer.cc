@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/refusal_text.h"
+#include "answer/refusal_text.h"
 #include "base/wide_math.h"
 #include "rules/refused_cost.h"
 
@@ -45,7 +45,7 @@ HttpAnswer Degraded(const Question& question) {
 bool IsByAttribute(const Question& question, std::size_t use) {
   const rules::NamedLimit* const limit = question.met(use).limit;
   return limit != nullptr && !limit->cost.constant && !limit->cost.attribute.empty() &&
-         question.Has(limit->cost.attribute);
+         question.Find(limit->cost.attribute).has_value();
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kNotSupported, "NOT_SUPPORTED", 400, "the limit's algorithm has no such operation"},
     {kMalformedRequest, "MALFORMED_REQUEST", 400, "this is no HTTP request"},
     {kUnauthorized, "UNAUTHORIZED", 401, "this needs the admin token"},
+    {kInvalidToken, "INVALID_TOKEN", 401, "the token is not valid"},
     {kForbidden, "FORBIDDEN", 403,
      "without an admin token this is answered on loopback and Unix sockets only"},
     {kDenyListed, "DENY_LISTED", 403, "The caller is on the deny list"},

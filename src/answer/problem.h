@@ -30,6 +30,7 @@ enum class ProblemCode : std::uint8_t {
   kNotSupported,
   kMalformedRequest,
   kUnauthorized,
+  kInvalidToken,
   kForbidden,
   kDenyListed,
   kNoRule,

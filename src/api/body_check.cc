@@ -6,7 +6,7 @@
 #include "api/decision_body.h"
 #include "api/http_routes.h"
 #include "api/json_body.h"
-#include "api/refusal_text.h"
+#include "answer/refusal_text.h"
 #include "base/json_writer.h"
 #include "base/wide_math.h"
 

@@ -22,7 +22,7 @@ bool AddProxyHeaders(HttpExchange& exchange, Reader reader, Question& question) 
     }
     const auto cost = ParseCost(header->value);
     if (!cost) {
-      RefuseCaller(exchange, reader, BadCost(one.header));
+      RefuseCaller(exchange, reader, BadCost(one.header, header->value));
       return false;
     }
     question.cost = *cost;

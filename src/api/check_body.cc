@@ -54,7 +54,7 @@ bool ReadAttributes(const HttpExchange& exchange, JsonFields& attributes, HttpCa
         return attributes.Fail(ProblemCode::kInvalidKey, field.key,
                                KindOf(ProblemCode::kInvalidKey).meaning);
       }
-      part.key = *value;
+      part.key = exchange.loop.Shown(*value);
     }
     if (field.key == "ip") has_address = true;
     part.question.Add(field.key, *value);
@@ -68,7 +68,7 @@ bool ReadAttributes(const HttpExchange& exchange, JsonFields& attributes, HttpCa
   return true;
 }
 
-bool ReadKey(JsonFields& fields, std::string& key) {
+bool ReadKey(JsonFields& fields, std::string_view& key) {
   const auto text = fields.Text("key");
   if (!text) return fields.failed() ? false : fields.Missing("key");
   if (!IsKey(*text)) {
@@ -146,10 +146,12 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
     auto attributes = fields.Object("attributes");
     return attributes && ReadAttributes(exchange, *attributes, part);
   }
-  if (!ReadKey(fields, part.key)) return false;
+  std::string_view key;
+  if (!ReadKey(fields, key)) return false;
+  part.key = exchange.loop.Shown(key);
   if (!fields.Has("limit")) {
     AddCertificate(exchange.peer, part.question);
-    part.question.Add("api_key", part.key);
+    part.question.Add("api_key", key);
     if (!exchange.peer.address.empty()) part.question.Add("ip", exchange.peer.address);
     return true;
   }
@@ -210,6 +212,7 @@ bool ReadDescriptors(const HttpExchange& exchange, JsonFields& fields, HttpCall&
     const std::array<std::string_view, 3> others = {descriptor.value, descriptor.type, window};
     rest.clear();
     AppendEncodedValues(others, rest);
+    descriptor.key = exchange.loop.Shown(descriptor.key);
     part.question.AddLimit({.scope = ":descriptor", .tag = descriptor.key, .rest = rest}, *limit,
                            descriptor.cost);
     if (descriptor.type != "requests") any_measured = true;

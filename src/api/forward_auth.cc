@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +10,6 @@
 namespace sluice::api {
 namespace {
 
-using wire::HttpName;
 using wire::HttpRequest;
 
 /// The headers in which a kind of proxy tells of a call. One kind, and never whichever is there:
@@ -24,13 +23,11 @@ struct Telling {
 constexpr Telling kForwarded{"X-Forwarded-Method", "X-Forwarded-Uri", "X-Forwarded-Host"};
 constexpr Telling kOriginal{"X-Original-Method", "X-Original-URL", ""};
 
-constexpr std::string_view kEnvoyPrefix = "/v1/auth/envoy";
-
 // Nothing: it is not there just once.
 std::optional<std::string_view> OnlyOne(const HttpRequest& request, std::string_view name) {
   std::optional<std::string_view> found;
   for (const wire::HttpHeader& header : request.headers) {
-    if (!wire::EqualIgnoringCase(header.name, name)) continue;
+    if (!EqualIgnoringCase(header.name, name)) continue;
     if (found) return std::nullopt;
     found = header.value;
   }
@@ -107,7 +104,7 @@ void RunIngressNginxAuth(HttpExchange& exchange) {
 // Envoy asks with the method and the path of the call itself, behind a prefix.
 void RunEnvoyAuth(HttpExchange& exchange) {
   const HttpRequest& request = exchange.request;
-  std::string_view path = request.path.substr(kEnvoyPrefix.size());
+  std::string_view path = request.path.substr(kEnvoyAuthPath.size());
   if (path.empty()) path = "/";
   BeginCall(exchange, Reader::kProxy,
             {.method = request.method, .path = path, .query = request.query, .host = request.host},

@@ -10,6 +10,8 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
+#include "base/network.h"
+#include "identity/identifier.h"
 #include "limiter/limiter.h"
 #include "rules/live_rules.h"
 
@@ -22,6 +24,7 @@ struct Peer {
   std::string address;    ///< As text, without a port; empty for Unix sockets.
   bool is_local = false;  ///< Loopback or a Unix socket: may do what needs a token, if none is set.
   std::uint16_t port = 0;
+  std::optional<Address> ip{};  ///< The same address; nothing for Unix sockets.
   /// Its listener asks clients for certificates: what these say is all that counts.
   bool asked_for_certificate = false;
   std::string tls_subject{};  ///< Of its certificate, as RFC 2253 writes it; empty: it has none.
@@ -39,6 +42,10 @@ inline void AddCertificate(const Peer& peer, limiter::Question& question) {
   question.Add("tls_subject", peer.tls_subject);
   question.Add("tls_cn", peer.tls_cn);
 }
+
+/// Adds what budgets are counted by where that is not what was told of a call: a key's hash, an
+/// IPv6 client's network. Whoever is asked about is counted the same, whoever asks.
+void AddCounted(const identity::Identifier& identifier, limiter::Question& question);
 
 /// One part of the server's health.
 struct Condition {
@@ -68,6 +75,8 @@ class Host {
   /// A call was answered: to be counted.
   virtual void CountAnswer(Protocol protocol, const limiter::Question& question) = 0;
   virtual void CountProtocolError(Protocol protocol) = 0;
+  /// Good until the next turn of the loop.
+  [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
 
   // ---- What only some may do.
 

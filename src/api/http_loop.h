@@ -11,6 +11,7 @@
 #include "api/http_options.h"
 #include "api/limit_cache.h"
 #include "api/receipt_text.h"
+#include "identity/caller.h"
 #include "wire/reply_queue.h"
 
 namespace sluice::api {
@@ -41,6 +42,15 @@ class HttpLoop {
   /// Room for what is decoded of a text of this size; good until it is asked for again.
   [[nodiscard]] std::span<char> Room(std::size_t size);
 
+  /// Room for who calls; good until it is asked for again.
+  [[nodiscard]] identity::Caller& caller() { return caller_; }
+
+  /// What may be stored and shown of a key that a request names; good until it is asked again.
+  [[nodiscard]] std::string_view Shown(std::string_view key) {
+    const identity::Identifier& identifier = host_.identifier();
+    return identifier.hashes_keys() ? identifier.ShownKey(key, shown_) : key;
+  }
+
   /// How much longer a denied client is told to wait than it must.
   [[nodiscard]] Micros Jitter(Micros wait);
 
@@ -55,6 +65,8 @@ class HttpLoop {
   wire::ReplyPlaces places_;
   std::vector<std::unique_ptr<HttpCall>> spare_;
   std::vector<char> room_;
+  identity::Caller caller_;
+  identity::KeyDigest::Room shown_{};
   std::uint64_t random_;
 };
 

@@ -31,6 +31,12 @@ struct DefaultLimits {
   Limit sliding_window_counter;
 };
 
+/// What a trusted proxy says of a call in a header of its own.
+struct ProxyHeader {
+  std::string header;
+  std::string attribute;  ///< "cost": the call's own cost.
+};
+
 struct HttpOptions {
   wire::HttpLimits limits;
   /// Requests of one session that may wait for a store.
@@ -43,6 +49,7 @@ struct HttpOptions {
   /// Signs receipts; the same in all processes that share a store. Empty: one of this process.
   std::string receipt_secret;
   DefaultLimits default_limits;
+  std::vector<ProxyHeader> proxy_headers;
   /// For descriptors that name none.
   Micros descriptor_window = std::chrono::seconds(60);
 };

@@ -11,6 +11,10 @@ using enum wire::HttpMethod;
 constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/api/v1/rate-limit/check", kGet, false, RunQueryCheck},
     {"/api/v1/rate-limit/check", kPost, false, RunBodyCheck},
+    {"/v1/auth", kAnyMethod, false, RunAuth},
+    {"/v1/auth/nginx", kAnyMethod, false, RunNginxAuth},
+    {"/v1/auth/ingress-nginx", kAnyMethod, false, RunIngressNginxAuth},
+    {kEnvoyAuthPath, kAnyMethod, false, RunEnvoyAuth},
     {"/api/ping", kGet, false, RunPing},
     {"/api/v1/rate-limit/remaining", kGet, false, RunRemaining},
     {"/api/v1/rate-limit/reset", kDelete, true, RunReset},
@@ -58,6 +62,10 @@ std::string_view NameOf(wire::HttpMethod method) {
 std::span<const HttpRoute> HttpRoutes() { return kRoutes; }
 
 std::span<const HttpRoute> FindHttpRoutes(std::string_view path) {
+  if (path.starts_with(kEnvoyAuthPath) && path.size() > kEnvoyAuthPath.size() &&
+      path[kEnvoyAuthPath.size()] == '/') {
+    path = kEnvoyAuthPath;
+  }
   for (std::size_t i = 0; i < kRoutes.size(); ++i) {
     if (kRoutes[i].path != path) continue;
     std::size_t count = 1;
@@ -70,7 +78,7 @@ std::span<const HttpRoute> FindHttpRoutes(std::string_view path) {
 const HttpRoute* FindMethod(std::span<const HttpRoute> routes, wire::HttpMethod method) {
   if (method == kHead) method = kGet;
   for (const HttpRoute& route : routes) {
-    if (route.method == method) return &route;
+    if (route.method == method || route.method == kAnyMethod) return &route;
   }
   return nullptr;
 }

@@ -9,6 +9,12 @@
 
 namespace sluice::api {
 
+/// For routes that answer every method, OPTIONS too.
+inline constexpr wire::HttpMethod kAnyMethod = wire::HttpMethod::kOther;
+
+/// What follows it is the path of the call that is asked about.
+inline constexpr std::string_view kEnvoyAuthPath = "/v1/auth/envoy";
+
 /// One method of one path.
 struct HttpRoute {
   std::string_view path;
@@ -47,6 +53,11 @@ void RunRenew(HttpExchange& exchange);
 // settlement.cc
 void RunSettle(HttpExchange& exchange);
 void RunCancel(HttpExchange& exchange);
+// forward_auth.cc
+void RunAuth(HttpExchange& exchange);
+void RunNginxAuth(HttpExchange& exchange);
+void RunIngressNginxAuth(HttpExchange& exchange);
+void RunEnvoyAuth(HttpExchange& exchange);
 // ping.cc
 void RunPing(HttpExchange& exchange);
 // about.cc

@@ -141,7 +141,9 @@ void HttpSession::Answer(const HttpRequest& request) {
 void HttpSession::Run(const HttpRequest& request, const HttpAsked& asked) {
   HttpExchange exchange{loop_, peer_, request, asked, replies_.Now()};
   const auto routes = FindHttpRoutes(request.path);
-  if (request.verb == wire::HttpMethod::kOptions && (!routes.empty() || request.path == "*")) {
+  const bool takes_any = !routes.empty() && routes.front().method == kAnyMethod;
+  if (request.verb == wire::HttpMethod::kOptions && !takes_any &&
+      (!routes.empty() || request.path == "*")) {
     HttpResponse response = exchange.Respond(204);
     response.Add("Allow",
                  routes.empty() ? "GET, HEAD, POST, PUT, DELETE, OPTIONS" : AllowedMethods(routes));
@@ -196,6 +198,7 @@ void HttpSession::Ask(std::unique_ptr<HttpCall> call) {
   call->unanswered = call->size();
   for (std::size_t i = 0; i < call->size(); ++i) {
     HttpCall::Part& part = call->part(i);
+    if (part.question.own_limits() == 0) AddCounted(host.identifier(), part.question);
     part.question.on_done = AnsweredLater;
     part.question.context = &part;
     if (host.limiter().Ask(part.question, host.now()) != store::Answered::kNow) continue;

@@ -98,7 +98,7 @@ bool UseDefaultLimit(const HttpExchange& exchange, const Parameters& parameters,
     problem = BadAlgorithm("algorithm", *parameters.algorithm);
     return false;
   }
-  part.question.AddLimit({.scope = CheckScope(*algorithm), .tag = *parameters.key}, *limit,
+  part.question.AddLimit({.scope = CheckScope(*algorithm), .tag = part.key}, *limit,
                          part.question.cost);
   part.measured.set(0);
   return true;
@@ -141,7 +141,7 @@ bool AskByQuery(HttpExchange& exchange, Operation operation, HttpCall::Part& par
     if (parameters.cost_name == "permits") part.cost_name = "permits";
   }
   part.gives_receipt = parameters.receipt == "true";
-  if (parameters.key) part.key = *parameters.key;
+  if (parameters.key) part.key = exchange.loop.Shown(*parameters.key);
   if (parameters.algorithm) return UseDefaultLimit(exchange, parameters, part, problem);
   UseRules(exchange, parameters, question);
   return true;

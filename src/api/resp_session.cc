@@ -152,6 +152,9 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
     refusal.clear();
     return loop_.GiveBack(std::move(asked));
   }
+  if (asked->question.own_limits() == 0) {
+    AddCounted(loop_.host().identifier(), asked->question);
+  }
   asked->command = &command;
   asked->question.on_done = AnsweredLater;
   asked->question.context = asked.get();

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "api/refusal_text.h"
+#include "answer/refusal_text.h"
 #include "base/wide_math.h"
 #include "limiter/headline.h"
 #include "resp/encoder.h"

@@ -15,6 +15,9 @@
 
 namespace sluice::identity {
 
+/// Room for "2001:db8:1:2::/64".
+using NetworkText = std::array<char, kMaxAddressText + 4>;
+
 /// Who calls, as far as is known, and the room to hold it: made once and used for one request after
 /// the other, so that nothing is allocated. For one thread at a time.
 class Caller {
@@ -41,7 +44,7 @@ class Caller {
   std::string_view problem_;
 
   std::array<char, kMaxAddressText> address_text_;
-  std::array<char, kMaxAddressText + 4> network_text_;
+  NetworkText network_text_;
   KeyDigest::Room digest_;
   std::string query_;  ///< What was decoded of it.
   JwtContent token_;

@@ -136,18 +136,24 @@ void Identifier::AddKey(std::string_view key, Caller& caller) const {
   if (shown.data() != key.data()) caller.attributes_.push_back({"api_key_hash", shown});
 }
 
+std::optional<std::string_view> Identifier::CountedNetwork(const Address& address,
+                                                           NetworkText& room) const {
+  if (address.is_v4() || options_.ipv6_prefix == 128) return std::nullopt;
+  std::array<char, kMaxAddressText> base;
+  const std::string_view text = FormatAddress(Masked(address, options_.ipv6_prefix), base);
+  char* to = std::copy(text.begin(), text.end(), room.begin());
+  const std::string prefix = "/" + std::to_string(options_.ipv6_prefix);  // Short: in place.
+  to = std::copy(prefix.begin(), prefix.end(), to);
+  return std::string_view(room.data(), static_cast<std::size_t>(to - room.data()));
+}
+
 void Identifier::AddAddress(Caller& caller) const {
   if (!caller.address_) return;
   const Address& address = *caller.address_;
   caller.attributes_.push_back({"ip", FormatAddress(address, caller.address_text_)});
-  if (address.is_v4() || options_.ipv6_prefix == 128) return;
-  std::array<char, kMaxAddressText> base;
-  const std::string_view text = FormatAddress(Masked(address, options_.ipv6_prefix), base);
-  char* to = std::copy(text.begin(), text.end(), caller.network_text_.begin());
-  const std::string prefix = "/" + std::to_string(options_.ipv6_prefix);  // Short: in place.
-  to = std::copy(prefix.begin(), prefix.end(), to);
-  const auto size = static_cast<std::size_t>(to - caller.network_text_.data());
-  caller.attributes_.push_back({"ip_network", {caller.network_text_.data(), size}});
+  if (const auto network = CountedNetwork(address, caller.network_text_)) {
+    caller.attributes_.push_back({"ip_network", *network});
+  }
 }
 
 Outcome Identifier::Identify(const Request& request, WallTime now, Caller& caller) const {

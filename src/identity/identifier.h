@@ -51,6 +51,12 @@ class Identifier {
   /// if it is long or keys are hashed, what stands for it, in `room`.
   [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Room& room) const;
 
+  /// Whether keys are never to be stored or shown as they are.
+  [[nodiscard]] bool hashes_keys() const { return options_.hash_keys; }
+  /// The network that budgets of an IPv6 address are counted by, in `room`; nothing for others.
+  [[nodiscard]] std::optional<std::string_view> CountedNetwork(const Address& address,
+                                                               NetworkText& room) const;
+
   /// Whose PROXY protocol is read, and must be there.
   [[nodiscard]] const TrustedProxies& proxies() const { return proxies_; }
 

@@ -1,7 +1,5 @@
 #include "limiter/question.h"
 
-#include <algorithm>
-
 namespace sluice::limiter {
 
 void Question::Clear() {
@@ -25,9 +23,11 @@ void Question::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_c
   own_.push_back({scope, tag, rest, limit, limit_cost, mode});
 }
 
-bool Question::Has(std::string_view attribute) const {
-  return std::any_of(pieces_.begin(), pieces_.end(),
-                     [&](const auto& piece) { return Text(piece.first) == attribute; });
+std::optional<std::string_view> Question::Find(std::string_view attribute) const {
+  for (const auto& [name, value] : pieces_) {
+    if (Text(name) == attribute) return Text(value);
+  }
+  return std::nullopt;
 }
 
 Question::Piece Question::Keep(std::string_view bytes) {

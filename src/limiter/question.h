@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,8 +77,8 @@ class Question {
   /// The limits that the caller brought, also where none was looked at.
   [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
   [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
-  /// Whether the call has such an attribute.
-  [[nodiscard]] bool Has(std::string_view attribute) const;
+  /// Of an attribute, if the call has it. Good until something is added.
+  [[nodiscard]] std::optional<std::string_view> Find(std::string_view attribute) const;
 
  private:
   friend class Limiter;

@@ -93,8 +93,8 @@ class Reading {
         SetNamed(name, value.Scalar(), where);
       } else if (value.IsSequence()) {
         SetNamed(name, Joined(value, where), where);
-      } else if (value.IsMap() && name == "metrics.labels") {
-        SetNamed(name, JoinedLabels(value, where), where);
+      } else if (value.IsMap() && Find(name) != nullptr) {
+        SetNamed(name, JoinedPairs(value, where), where);
       } else if (value.IsMap()) {
         ReadMapping(value, name + ".", path);
       } else {
@@ -112,14 +112,14 @@ class Reading {
     return text.empty() ? "none" : text;
   }
 
-  std::string JoinedLabels(const YAML::Node& labels, const std::string& where) {
+  std::string JoinedPairs(const YAML::Node& pairs, const std::string& where) {
     std::string text;
-    for (const auto& label : labels) {
-      if (!label.first.IsScalar() || !label.second.IsScalar()) {
-        Tell(where, "a label is a name and a value");
+    for (const auto& pair : pairs) {
+      if (!pair.first.IsScalar() || !pair.second.IsScalar()) {
+        Tell(where, "a name and a value are expected");
         continue;
       }
-      text += (text.empty() ? "" : ",") + label.first.Scalar() + "=" + label.second.Scalar();
+      text += (text.empty() ? "" : ",") + pair.first.Scalar() + "=" + pair.second.Scalar();
     }
     return text.empty() ? "none" : text;
   }

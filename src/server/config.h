@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +25,27 @@ struct TlsSettings {
   std::string client_ca{};
 };
 
+/// How callers are known.
+struct IdentitySettings {
+  std::vector<std::string> sources{"header:X-API-Key"};
+  std::vector<std::string> trusted_proxies{"127.0.0.0/8", "::1", "unix"};
+  std::string address_header = "x-forwarded-for";
+  std::size_t ipv6_prefix = 64;
+  bool hash_keys = false;
+  std::string hash_secret_file{};
+
+  std::string jwt_from = "bearer";
+  std::vector<std::string> jwt_key_files{};
+  std::string jwt_secret_file{};
+  bool jwt_unverified = false;
+  std::vector<std::pair<std::string, std::string>> jwt_claims{{"sub", "api_key"}};
+  std::string jwt_issuer{};
+  std::string jwt_audience{};
+  bool jwt_require_expiry = false;
+  Micros jwt_leeway = std::chrono::seconds(60);
+  std::string jwt_on_invalid = "refuse";
+};
+
 /// What `sluice serve` can be told. `settings.cc` names each field for files, flags and the
 /// environment; docs/server.md explains them.
 struct Config {
@@ -33,7 +53,13 @@ struct Config {
   std::vector<std::string> resp_listen{"127.0.0.1:6380"};
   TlsSettings http_tls;
   TlsSettings resp_tls;
+  bool http_proxy_protocol = false;
+  bool resp_proxy_protocol = false;
   std::size_t threads = 0;  ///< 0: one for each core.
+
+  IdentitySettings identity;
+  /// What trusted proxies say of calls in headers of their own: header and attribute.
+  std::vector<std::pair<std::string, std::string>> forward_auth_headers;
 
   std::string rules;  ///< A file. Empty: the example rules.
   std::string enforcement = "on";
@@ -64,7 +90,7 @@ struct Config {
 
   std::string log_format = "text";
   std::string log_level = "info";
-  std::map<std::string, std::string> metrics_labels;
+  std::vector<std::pair<std::string, std::string>> metrics_labels;
 };
 
 /// One field of a Config, as it is called: `http.listen` in a file, `--http-listen` as a flag,

@@ -2,6 +2,7 @@
 // own: it counts what is allocated.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,7 +14,7 @@
 
 #include "api/testing/random_pipeline.h"
 #include "net/loop.h"
-#include "resp/testing/allocations.h"
+#include "base/testing/allocations.h"
 #include "server/shared.h"
 #include "server/worker.h"
 
@@ -23,7 +24,7 @@ namespace {
 class NoOperations final : public Operations {
  public:
   rules::LoadReport ReloadRules() override { return {}; }
-  void AppendMetrics(std::string& /*out*/) override {}
+  void MakeMetrics(net::Loop& /*asker*/, std::function<void(std::string page)> /*done*/) override {}
   api::Health CheckHealth() override { return {}; }
   std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override { return {}; }
 };
@@ -39,6 +40,8 @@ class OneWorker {
   explicit OneWorker(std::string_view rules) {
     shared_.admin_token = api::testing::kPipelineToken;
     shared_.memory = *store::MemoryStore::Create({.max_keys = 10'000});
+    shared_.identifier =
+        std::make_shared<const identity::Identifier>(*identity::Identifier::Make({}));
     shared_.rules.Load("rules.yaml", rules, WallTime{});
     worker_ = std::make_unique<Worker>(loop_, shared_, operations_);
     resp = worker_->NewRespSession(carrier_, {});

@@ -12,6 +12,7 @@
 #include "redis/url.h"
 #include "redis/yaml.h"
 #include "rules/rule_set.h"
+#include "server/identity_settings.h"
 #include "server/metrics.h"
 #include "server/signals.h"
 #include "server/systemd.h"
@@ -109,8 +110,6 @@ Server::~Server() {
 
 Result<bool> Server::Prepare() {
   shared_.settings.enforcement = EnforcementOf(shared_.config.enforcement);
-  const std::vector<std::pair<std::string, std::string>> labels(
-      shared_.config.metrics_labels.begin(), shared_.config.metrics_labels.end());
   std::optional<Error> mistakes;
   const auto tell = [&mistakes](const Error& mistake) {
     if (mistakes) {
@@ -119,13 +118,14 @@ Result<bool> Server::Prepare() {
       mistakes = mistake;
     }
   };
-  auto constant = telemetry::ConstantLabels::Create(labels);
+  auto constant = telemetry::ConstantLabels::Create(shared_.config.metrics_labels);
   if (constant) {
     shared_.labels = std::move(*constant);
   } else {
     tell(Blame("metrics.labels", constant.error().message));
   }
-  for (const auto step : {&Server::ReadSecrets, &Server::ChooseStore, &Server::LoadRules}) {
+  for (const auto step : {&Server::ReadSecrets, &Server::LearnIdentity, &Server::ChooseStore,
+                          &Server::LoadRules}) {
     if (auto done = (this->*step)(); !done) tell(done.error());
   }
   if (mistakes) return *mistakes;
@@ -177,6 +177,28 @@ Result<bool> Server::ReadSecrets() {
     shared_.receipt_secret = std::move(*secret);
   }
   return true;
+}
+
+// Reads the files that tell who calls: keys of tokens, and the secret that hides keys.
+Result<bool> Server::LearnIdentity() {
+  auto made = identity::Identifier::Make(IdentityOptionsOf(shared_.config.identity));
+  if (!made) return Blame("identity", made.error().message);
+  shared_.identifier = std::make_shared<const identity::Identifier>(*std::move(made));
+  return true;
+}
+
+// The same while it runs; if it fails, what was known before stays.
+void Server::LearnIdentityAgain() {
+  if (auto learned = LearnIdentity(); !learned) {
+    shared_.log.Write(LogLevel::kError, "who calls is told as before",
+                      {{"mistake", learned.error().message}});
+    return;
+  }
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    loops_[i].Post([worker = workers_[i].get(), identifier = shared_.identifier] {
+      worker->UseIdentifier(identifier);
+    });
+  }
 }
 
 Result<bool> Server::ChooseStore() {
@@ -281,6 +303,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                                       systemd.Reloading();
                                       ReloadRules();
                                       tls_.Reload();
+                                      LearnIdentityAgain();
                                       systemd.Ready();
                                     }});
   const Watchdog watchdog(main_, systemd, environment.watchdog,

@@ -57,6 +57,8 @@ class Server final : private Operations {
 
   Result<bool> Prepare();
   Result<bool> ReadSecrets();
+  Result<bool> LearnIdentity();
+  void LearnIdentityAgain();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
   Result<bool> Open();

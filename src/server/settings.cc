@@ -8,113 +8,11 @@
 #include "net/address.h"
 #include "redis/url.h"
 #include "server/config.h"
+#include "server/identity_settings.h"
+#include "server/setting_values.h"
 
 namespace sluice::server {
 namespace {
-
-using Mistake = std::optional<std::string>;
-
-std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
-Mistake ReadNumber(std::string_view text, std::size_t least, std::size_t most,
-                   std::size_t& number) {
-  std::size_t read = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (end.ec == std::errc() && end.ptr == text.data() + text.size() && read >= least &&
-      read <= most) {
-    number = read;
-    return std::nullopt;
-  }
-  return Quoted(text) + " is not a whole number from " + std::to_string(least) + " to " +
-         std::to_string(most);
-}
-
-struct Unit {
-  std::string_view name;
-  std::int64_t micros;
-};
-constexpr std::array<Unit, 5> kUnits{
-    {{"us", 1}, {"ms", 1'000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3'600'000'000}}};
-
-Mistake ReadDuration(std::string_view text, Micros& duration) {
-  constexpr std::int64_t kMost = 86'400'000'000;
-  std::int64_t count = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), count);
-  const std::string_view unit(end.ptr,
-                              static_cast<std::size_t>(text.data() + text.size() - end.ptr));
-  for (const Unit& known : kUnits) {
-    if (end.ec != std::errc() || unit != known.name || count < 0) continue;
-    if (count > kMost / known.micros) break;
-    duration = Micros{count * known.micros};
-    return std::nullopt;
-  }
-  return Quoted(text) + " is not a duration up to a day such as 250ms, 10s or 5m";
-}
-
-std::string PrintDuration(Micros duration) {
-  const std::int64_t micros = duration.count();
-  for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
-    if (micros != 0 && micros % unit->micros == 0) {
-      return std::to_string(micros / unit->micros) + std::string(unit->name);
-    }
-  }
-  return "0s";
-}
-
-Mistake ReadOneOf(std::string_view text, std::initializer_list<std::string_view> choices,
-                  std::string& chosen) {
-  if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
-    chosen = text;
-    return std::nullopt;
-  }
-  std::string mistake = Quoted(text) + " is none of";
-  for (const std::string_view choice : choices) mistake += " " + std::string(choice);
-  return mistake;
-}
-
-Mistake ReadFlag(std::string_view text, bool& value) {
-  const bool is_true = text == "true" || text == "on" || text == "yes" || text == "1";
-  const bool is_false = text == "false" || text == "off" || text == "no" || text == "0";
-  if (!is_true && !is_false) return Quoted(text) + " is neither true nor false";
-  value = is_true;
-  return std::nullopt;
-}
-
-// Separated by commas; "none" is an empty list.
-std::vector<std::string> SplitList(std::string_view text) {
-  std::vector<std::string> items;
-  while (!text.empty() && text != "none") {
-    const auto comma = std::min(text.find(','), text.size());
-    if (comma > 0) items.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return items;
-}
-
-std::string JoinList(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
-  return text.empty() ? "none" : text;
-}
-
-Mistake ReadLabels(std::string_view text, std::map<std::string, std::string>& labels) {
-  std::map<std::string, std::string> read;
-  for (const std::string& item : SplitList(text)) {
-    const auto equals = item.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return Quoted(item) + " is not a label such as region=eu";
-    }
-    read[item.substr(0, equals)] = item.substr(equals + 1);
-  }
-  labels = std::move(read);
-  return std::nullopt;
-}
-
-std::string PrintLabels(const std::map<std::string, std::string>& labels) {
-  std::vector<std::string> items;
-  for (const auto& [name, value] : labels) items.push_back(name + "=" + value);
-  return JoinList(items);
-}
 
 // The password of a URL stands between the first colon after "://" and the last '@' before the
 // path.
@@ -127,54 +25,6 @@ std::string WithoutPassword(const std::string& url) {
   const auto colon = url.find(':', begin);
   if (colon > at) return url;
   return url.substr(0, colon + 1) + "********" + url.substr(at);
-}
-
-// A path of members leads to a field, or to a field of a field.
-template <auto... Path>
-auto& FieldOf(auto& config) {
-  return (config.*....*Path);
-}
-
-// Each field knows its own name only once: the type says how it is read and printed.
-template <auto... Path>
-Mistake SetText(Config& config, std::string_view text) {
-  FieldOf<Path...>(config) = text;
-  return std::nullopt;
-}
-template <auto... Path>
-std::string GetText(const Config& config) {
-  return FieldOf<Path...>(config);
-}
-template <auto... Path>
-Mistake SetAddresses(Config& config, std::string_view text) {
-  std::vector<std::string> addresses = SplitList(text);
-  for (const std::string& address : addresses) {
-    if (const auto parsed = net::ParseListenAddress(address); !parsed) {
-      return parsed.error().message;
-    }
-  }
-  FieldOf<Path...>(config) = std::move(addresses);
-  return std::nullopt;
-}
-template <auto... Path>
-std::string GetList(const Config& config) {
-  return JoinList(FieldOf<Path...>(config));
-}
-template <auto Field, std::size_t least, std::size_t most>
-Mistake SetNumber(Config& config, std::string_view text) {
-  return ReadNumber(text, least, most, config.*Field);
-}
-template <auto Field>
-std::string GetNumber(const Config& config) {
-  return std::to_string(config.*Field);
-}
-template <auto Field>
-Mistake SetDuration(Config& config, std::string_view text) {
-  return ReadDuration(text, config.*Field);
-}
-template <auto Field>
-std::string GetDuration(const Config& config) {
-  return PrintDuration(config.*Field);
 }
 
 constexpr std::size_t kMany = std::numeric_limits<std::int64_t>::max();
@@ -232,12 +82,18 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      GetNumber<&Config::retry_after_jitter_percent>},
     {"http.limits_in_requests", "", "true|false", "Whether requests may bring limits of their own.",
      false,
+     SetFlag<&Config::limits_in_requests>, GetFlag<&Config::limits_in_requests>},
+    {"http.proxy_protocol", "", "true|false",
+     "Whether trusted proxies begin with the PROXY protocol.", false,
+     SetFlag<&Config::http_proxy_protocol>, GetFlag<&Config::http_proxy_protocol>},
+    {"resp.proxy_protocol", "", "true|false", "The same where the Redis protocol is spoken.", false,
+     SetFlag<&Config::resp_proxy_protocol>, GetFlag<&Config::resp_proxy_protocol>},
+    {"forward_auth.headers", "", "HEADER=ATTRIBUTE[,…]",
+     "What trusted proxies say of calls in headers of their own.", false,
      [](Config& config, std::string_view text) {
-       return ReadFlag(text, config.limits_in_requests);
+       return ReadPairs(text, "X-Tier=tier", config.forward_auth_headers);
      },
-     [](const Config& config) -> std::string {
-       return config.limits_in_requests ? "true" : "false";
-     }},
+     [](const Config& config) { return PrintPairs(config.forward_auth_headers); }},
     {"resp.listen", "resp", "ADDRESS[,…]", "Where the Redis protocol is spoken.", false,
      SetAddresses<&Config::resp_listen>, GetList<&Config::resp_listen>},
     {"threads", "", "N", "Event loops; 0 is one for each core.", false,
@@ -311,12 +167,14 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      },
      GetText<&Config::log_level>},
     {"metrics.labels", "", "NAME=VALUE[,…]", "Labels of every metric.", false,
-     [](Config& config, std::string_view text) { return ReadLabels(text, config.metrics_labels); },
-     [](const Config& config) { return PrintLabels(config.metrics_labels); }},
+     [](Config& config, std::string_view text) {
+       return ReadPairs(text, "region=eu", config.metrics_labels);
+     },
+     [](const Config& config) { return PrintPairs(config.metrics_labels); }},
 });
 
 constexpr auto kSettings =
-    Joined(kPlainSettings,
+    Joined(kPlainSettings, kIdentitySettings,
            TlsSection<&Config::http_tls>(
                {"http_tls.listen", "http_tls.certificate", "http_tls.key",
                 "http_tls.minimum_version", "http_tls.client_certificates", "http_tls.client_ca"},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "identity/identifier.h"
 #include "limiter/limiter.h"
 #include "redis/options.h"
 #include "rules/live_rules.h"
@@ -25,6 +26,8 @@ struct Shared {
   std::string admin_token;  ///< Empty: none is needed, of local clients.
   std::string receipt_secret;
   telemetry::ConstantLabels labels;
+  /// Replaced by the main thread only, which hands it to the workers.
+  std::shared_ptr<const identity::Identifier> identifier;
   std::optional<redis::Options> redis;  ///< Not set: limits live in memory.
 
   telemetry::Log log;

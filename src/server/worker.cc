@@ -49,6 +49,9 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
   options.limits_in_requests = config.limits_in_requests;
   options.receipt_secret = shared.receipt_secret;
+  for (const auto& [header, attribute] : config.forward_auth_headers) {
+    options.proxy_headers.push_back({.header = header, .attribute = attribute});
+  }
   return options;
 }
 
@@ -80,6 +83,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       shared_(shared),
       operations_(operations),
       counters_(shared.rule_ids),
+      identifier_(shared.identifier),
       redis_(shared.redis ? std::make_unique<redis::Client>(loop, *shared.redis) : nullptr),
       redis_store_(redis_ ? std::make_unique<store::RedisStore>(
                                 loop, *redis_,
@@ -114,9 +118,11 @@ std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
 
 api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
   const bool is_unix = facts.peer.family() == net::PeerAddress::Family::kUnix;
-  return {.address = is_unix ? std::string() : std::string(facts.peer.text()),
+  const std::string address = is_unix ? std::string() : std::string(facts.peer.text());
+  return {.address = address,
           .is_local = facts.peer.is_local(),
           .port = facts.peer.port(),
+          .ip = ParseAddress(address),
           .asked_for_certificate = facts.asked_for_certificate,
           .tls_subject = facts.subject.name,
           .tls_cn = facts.subject.common_name};

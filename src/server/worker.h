@@ -53,6 +53,11 @@ class Worker final : public api::Host, private limiter::Observer {
   std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
                                                const ConnectionFacts& facts);
 
+  /// From now on, on the loop's thread.
+  void UseIdentifier(std::shared_ptr<const identity::Identifier> identifier) {
+    identifier_ = std::move(identifier);
+  }
+
   [[nodiscard]] const telemetry::LoopCounters& counters() const { return counters_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
@@ -72,6 +77,7 @@ class Worker final : public api::Host, private limiter::Observer {
   std::string_view http_date() override { return date_.At(now()); }
   void CountAnswer(api::Protocol protocol, const limiter::Question& question) override;
   void CountProtocolError(api::Protocol protocol) override;
+  const identity::Identifier& identifier() override { return *identifier_; }
   [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
   [[nodiscard]] std::string_view version() const override;
@@ -103,6 +109,7 @@ class Worker final : public api::Host, private limiter::Observer {
   Shared& shared_;
   Operations& operations_;
   telemetry::LoopCounters counters_;
+  std::shared_ptr<const identity::Identifier> identifier_;
   std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
   std::unique_ptr<redis::Client> redis_;
   std::unique_ptr<store::RedisStore> redis_store_;

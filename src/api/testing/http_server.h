@@ -76,6 +76,10 @@ class HttpHost final : public Host {
     ++answers;
   }
   void CountProtocolError(Protocol /*protocol*/) override { ++protocol_errors; }
+  const identity::Identifier& identifier() override { return *identifier_; }
+  void Identify(identity::IdentityOptions options) {
+    identifier_ = *identity::Identifier::Make(std::move(options));
+  }
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
@@ -118,6 +122,7 @@ class HttpHost final : public Host {
   limiter::Settings settings_;
   limiter::Limiter limiter_;
   wire::HttpDate date_;
+  std::optional<identity::Identifier> identifier_ = *identity::Identifier::Make({});
 };
 
 class CountingCarrier final : public SessionHost {

@@ -77,6 +77,7 @@ class FakeHost final : public Host {
     ++answers;
   }
   void CountProtocolError(Protocol /*protocol*/) override { ++protocol_errors; }
+  const identity::Identifier& identifier() override { return identifier_; }
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
@@ -105,6 +106,7 @@ class FakeHost final : public Host {
   rules::RulesReader reader_{live_};
   limiter::Settings settings_;
   limiter::Limiter limiter_;
+  identity::Identifier identifier_ = *identity::Identifier::Make({});
 };
 
 /// Counts how often it is told that there is something to write.

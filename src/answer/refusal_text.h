@@ -6,7 +6,7 @@
 #include "limiter/question.h"
 
 /// What callers are told of what was refused, in every protocol.
-namespace sluice::api {
+namespace sluice {
 
 /// "a cost of 500 never fits into a limit of 100"; the use is one of the question's.
 [[nodiscard]] std::string NeverFits(const limiter::Question& question, std::size_t use);
@@ -18,4 +18,4 @@ struct NothingGranted {
 };
 [[nodiscard]] NothingGranted WhyNothingGranted(const limiter::Question& question);
 
-}  // namespace sluice::api
+}  // namespace sluice

@@ -1,6 +1,6 @@
-#include "api/refusal_text.h"
+#include "answer/refusal_text.h"
 
-namespace sluice::api {
+namespace sluice {
 
 using limiter::Question;
 
@@ -25,4 +25,4 @@ NothingGranted WhyNothingGranted(const Question& question) {
   return {.met_limits = true, .why = "rule " + met.rule->id + std::string(reason)};
 }
 
-}  // namespace sluice::api
+}  // namespace sluice
