@@ -70,7 +70,7 @@ TEST_F(CertificateTest, AdministratorsSpeakOfOthers) {
       Request("DELETE", "/api/v1/rate-limit/reset?tls_cn=alice&tls_subject=CN%3Dalice%2CO%3DAcme",
               "", "Authorization: Bearer token\r\n")
           .status,
-      200);
+      204);
   ComeAs(alice_);
   EXPECT_EQ(Check("key=x").Header("X-RateLimit-Remaining"), "1");
 }
@@ -81,7 +81,7 @@ TEST_F(CertificateTest, TheRedisProtocolSeesItToo) {
   alice.Receive("SLUICE.CHECK user u\r\n");
   EXPECT_THAT(alice.output(), StartsWith("*8\r\n:1\r\n:2\r\n:1\r\n"));
   RespSession nobody(loop, carrier_, nobody_);
-  nobody.Receive("SLUICE.CHECK tls_cn alice\r\n");
+  nobody.Receive("SLUICE.CHECK tls_cn alice ip 10.0.0.8\r\n");
   EXPECT_THAT(nobody.output(), StartsWith("*8\r\n:1\r\n:9\r\n:8\r\n"));
 }
 
