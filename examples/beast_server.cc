@@ -13,6 +13,7 @@
 
 #include <boost/asio.hpp>
 #include <boost/beast.hpp>
+
 #include <sluice/sluice.h>
 
 namespace {
@@ -85,7 +86,6 @@ void Serve(sluice::HttpFilter& filter, tcp::socket socket) {
     http::write(socket, response, error);
     if (!response.keep_alive()) break;
   }
-  socket.shutdown(tcp::socket::shutdown_both, error);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <httplib.h>
+
 #include <sluice/sluice.h>
 
 namespace {
@@ -49,10 +50,10 @@ int main(int argc, char** argv) {
   httplib::Server server;
   server.set_pre_routing_handler([&](const httplib::Request& request, httplib::Response& response) {
     const sluice::HttpVerdict verdict = Ask(*filter, request);
-    for (const auto& [name, value] : verdict.headers) response.set_header(name.c_str(), value);
+    for (const auto& [name, value] : verdict.headers) response.set_header(name, value);
     if (verdict.passes) return httplib::Server::HandlerResponse::Unhandled;
     response.status = verdict.status;
-    response.set_content(verdict.body, verdict.content_type.c_str());
+    response.set_content(verdict.body, verdict.content_type);
     return httplib::Server::HandlerResponse::Handled;
   });
   server.Get("/hello", [](const httplib::Request&, httplib::Response& response) {

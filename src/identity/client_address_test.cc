@@ -40,8 +40,8 @@ constexpr auto kForwarded = AddressHeader::kForwarded;
 
 void Expect(const std::vector<Attempt>& attempts) {
   for (const Attempt& attempt : attempts) {
-    const std::string got = Text(testing::AskFor(ParseAddress(attempt.peer).value(), attempt.lines,
-                                                 attempt.header, Proxies()));
+    const std::string got =
+        Text(testing::AskFor(ParseAddress(attempt.peer), attempt.lines, attempt.header, Proxies()));
     EXPECT_EQ(got, attempt.client)
         << "from " << attempt.peer << " with " << ::testing::PrintToString(attempt.lines);
   }

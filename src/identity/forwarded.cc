@@ -78,7 +78,8 @@ bool TakeQuoted(std::string_view& text, Value& value) {
       text.remove_prefix(i + 1);
       return true;
     }
-    if (text[i] == '\\' && ++i == text.size()) return false;
+    if (text[i] == '\\') ++i;
+    if (i == text.size()) return false;
     if (IsControl(text[i]) && text[i] != '\t') return false;
     value.Put(text[i]);
   }

@@ -60,11 +60,10 @@ std::optional<std::string> TextOf(const JsonValue& value) {
 std::optional<WallTime> TimeOf(const JsonValue& value) {
   if (value.kind != Kind::kNumber) return std::nullopt;
   double seconds = 0;
-  const char* const end = value.text.data() + value.text.size();
-  const auto [stop, error] = std::from_chars(value.text.data(), end, seconds);
-  if (error != std::errc{} || stop != end || !std::isfinite(seconds) || seconds < 0) {
-    return std::nullopt;
-  }
+  const std::string_view text = value.text;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  if (!std::isfinite(seconds) || seconds < 0) return std::nullopt;
   const double micros = seconds * 1e6;
   const double most = static_cast<double>(kMaxTime.time_since_epoch().count());
   return WallTime(Micros(static_cast<std::int64_t>(std::min(micros, most))));

@@ -39,7 +39,7 @@ ProxyProtocolReader::Status ProxyProtocolReader::Fail(std::string_view error) {
 
 bool ProxyProtocolReader::FillTo(std::size_t size, std::string_view& bytes) {
   const std::size_t taken = std::min(size - std::min(size, size_), bytes.size());
-  std::copy_n(bytes.data(), taken, kept_.data() + size_);
+  bytes.copy(kept_.data() + size_, taken);
   size_ += taken;
   bytes.remove_prefix(taken);
   return size_ >= size;

@@ -205,8 +205,8 @@ Result<HttpFilter> HttpFilter::Make(Limiter& limiter, const Rules& rules,
                      "and none"};
   }
   const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
-  return HttpFilter(std::unique_ptr<Impl>(
-      new Impl{*limiter.impl_, rules.impl_, *std::move(identifier), *style, clock}));
+  return HttpFilter(
+      std::make_unique<Impl>(*limiter.impl_, rules.impl_, *std::move(identifier), *style, clock));
 }
 
 HttpFilter::HttpFilter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -24,13 +24,19 @@ constexpr std::string_view kRules = R"(
 deny: [bad-key, "2001:db8::bad"]
 endpoints: ["/items/{id}"]
 rules:
-  - { id: items, match: { endpoint: "/items/{id}" }, limit: { algorithm: fixed_window, limit: 2, window: 1h } }
-  - { id: slow, match: { endpoint: /slow }, limit: { algorithm: concurrency, limit: 1 } }
-  - { id: teapot, match: { endpoint: /teapot }, per: [], limit: { algorithm: fixed_window, limit: 1, window: 1h },
+  - { id: items, match: { endpoint: "/items/{id}" }, algorithm: fixed_window, limit: 2, window: 1h }
+  - { id: slow, match: { endpoint: /slow }, algorithm: concurrency, limit: 1 }
+  - { id: teapot, match: { endpoint: /teapot }, per: [], algorithm: fixed_window, limit: 1, window: 1h,
       denial: { status: 418, body: "short and stout", content_type: text/plain, headers: { X-Spout: here } } }
-  - { id: users, match: { endpoint: /users }, per: user, limit: { algorithm: fixed_window, limit: 1, window: 1h } }
-  - { id: paid, match: { endpoint: /paid, method: POST }, limit: { algorithm: fixed_window, limit: 10, window: 1h } }
+  - { id: users, match: { endpoint: /users }, per: user, algorithm: fixed_window, limit: 1, window: 1h }
+  - { id: paid, match: { endpoint: /paid, method: POST }, algorithm: fixed_window, limit: 10, window: 1h }
 )";
+
+Rules Read(std::string_view yaml) {
+  auto rules = Rules::FromText(yaml);
+  EXPECT_TRUE(rules.ok()) << rules.error().message;
+  return *std::move(rules);
+}
 
 class HttpFilterTest : public ::testing::Test {
  protected:
@@ -73,7 +79,7 @@ class HttpFilterTest : public ::testing::Test {
 
   FakeClock clock_{WallTime(std::chrono::seconds(1'900'000'000))};
   Limiter limiter_ = Limiter::InMemory({.max_keys = 1000, .clock = &clock_}).value();
-  Rules rules_ = Rules::FromText(kRules).value();
+  Rules rules_ = Read(kRules);
 };
 
 TEST_F(HttpFilterTest, LimitsHoldAndHeadersTell) {

@@ -12,7 +12,7 @@ from pathlib import Path
 RULES = """
 deny: [bad-key]
 rules:
-  - { id: hello, match: { endpoint: /hello }, limit: { algorithm: fixed_window, limit: 3, window: 1h, anchor: first_hit } }
+  - { id: hello, match: { endpoint: /hello }, algorithm: fixed_window, limit: 3, window: 1h, anchor: first_hit }
 """
 
 

@@ -1,5 +1,7 @@
 #include "identity/testing/slow_walk.h"
 
+#include <ranges>
+
 #include "base/ascii.h"
 #include "identity/forwarded.h"
 
@@ -55,10 +57,10 @@ std::optional<Address> SlowWalk(const std::optional<Address>& peer,
   std::optional<Address> client = peer;
   if (!proxies.TrustsPeer(peer)) return client;
   const auto all = AllAddresses(lines, header);
-  for (auto next = all.rbegin(); next != all.rend(); ++next) {
-    if (!*next) return client;
-    client = *next;
-    if (!proxies.Trusts(**next)) return client;
+  for (const std::optional<Address>& next : std::views::reverse(all)) {
+    if (!next) return client;
+    client = next;
+    if (!proxies.Trusts(*next)) return client;
   }
   return client;
 }
