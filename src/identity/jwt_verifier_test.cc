@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,42 @@ TEST(JwtVerifier, ASignatureOfEachKindIsChecked) {
     }
     EXPECT_EQ(Read(verifier, token.substr(0, token.rfind('.') + 1)),
               "the token's signature is wrong");
+  }
+}
+
+TEST(JwtVerifier, TheExamplesOfTheStandardAreValid) {
+  // RFC 7515, appendices A.1 to A.3.
+  const std::string payload =
+      ".eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnV"
+      "l"
+      "fQ.";
+  const std::vector<std::pair<std::string, std::string>> examples = {
+      {R"({"kty":"oct","k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUu)"
+       R"(TwjAzZr1Z9CAow"})",
+       "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9" + payload +
+           "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"},
+      {R"({"kty":"RSA","e":"AQAB","n":"ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmf)"
+       R"(HQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wG)"
+       R"(zjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZ)"
+       R"(lxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54)"
+       R"(h4FRWyuXpoQ"})",
+       "eyJhbGciOiJSUzI1NiJ9" + payload +
+           "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_"
+           "O8W"
+           "2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_"
+           "nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkS"
+           "jtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-"
+           "eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnv"
+           "Wh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw"},
+      {R"({"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",)"
+       R"("y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"})",
+       "eyJhbGciOiJFUzI1NiJ9" + payload +
+           "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-"
+           "Kg6NU1Q"}};
+  JwtRules rules;
+  rules.claims = {{"iss", "api_key"}, {"http://example.com/is_root", "root"}};
+  for (const auto& [key, token] : examples) {
+    EXPECT_EQ(Read(JwtVerifier(rules, KeysOf(key)), token), "joe|true|") << token;
   }
 }
 
