@@ -46,7 +46,7 @@ TEST(NormalizePathTest, TheNormalFormIsItsOwn) {
   constexpr std::string_view kPieces[] = {"/", ".", "..", "a", "%2e", "%2F", "%41", "%25", "//"};
   for (int i = 0; i < 20'000; ++i) {
     std::string path = "/";
-    for (unsigned j = random() % 12; j > 0; --j) path += kPieces[random() % std::size(kPieces)];
+    for (auto j = random() % 12; j > 0; --j) path += kPieces[random() % std::size(kPieces)];
     const std::string once = Normal(path);
     EXPECT_EQ(Normal(once), once) << path;
     EXPECT_TRUE(once.starts_with('/')) << path;

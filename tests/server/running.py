@@ -40,7 +40,7 @@ class Server:
             text=True,
             preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),
         )
-        self.ends_with = (0, -signal.SIGKILL)
+        self.ends_with = (0,)
         self.log = []
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
         self.reader.start()
@@ -52,6 +52,9 @@ class Server:
                 self.resp = int(found[1])
             if "curl" in line:
                 break
+        else:
+            self.reader.join(PATIENCE)
+            raise AssertionError(f"the server does not start:\n{''.join(self.log)}")
 
     def __enter__(self):
         return self
@@ -68,7 +71,7 @@ class Server:
         self.reader.join(PATIENCE)
         self.process.stdout.close()
         self.process.stderr.close()
-        if code != 0:
+        if code not in self.ends_with:
             raise AssertionError(f"the server ended with {code}:\n{''.join(self.log[-200:])}")
 
     def ask(self, method, path, body=None, headers=None):
