@@ -21,7 +21,7 @@ std::size_t PlainLoop::Find(rules::Attributes attributes, std::int64_t cost) {
     const rules::Slot slot = slots_.Find(attribute.name);
     if (slot != rules::kNoSlot) call_.values[slot] = attribute.value;
   }
-  call_.address = rules::ParseAddress(call_[kIpSlot]);
+  call_.address = ParseAddress(call_[kIpSlot]);
   call_.tier_known = call_.Has(kTierSlot);
   if (!call_.tier_known) call_.values[kTierSlot] = file_.default_tier;
   call_.values[kEndpointSlot] = rules::PathOf(call_[kEndpointSlot]);

@@ -390,9 +390,9 @@ TEST(RespSession, InTheSteadyStateNothingIsAllocatedForAnswersThatComeLater) {
     }
   };
   ask_often();
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   ask_often();
-  EXPECT_EQ(resp::testing::Allocations(), before);
+  EXPECT_EQ(Allocations(), before);
   EXPECT_EQ(session.pending(), 0U);
 }
 

@@ -93,9 +93,9 @@ void ExpectNoAllocation(api::Session& session, std::string_view requests) {
     }
   };
   ask(20);
-  const std::size_t before = resp::testing::Allocations();
+  const std::size_t before = Allocations();
   ask(200);
-  EXPECT_EQ(resp::testing::Allocations(), before) << requests.substr(0, 200);
+  EXPECT_EQ(Allocations(), before) << requests.substr(0, 200);
 }
 
 TEST(RequestPath, CommandsAllocateNothingInTheSteadyState) {

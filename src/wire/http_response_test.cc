@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/http_reason.h"
 #include "base/testing/allocations.h"
 
 namespace sluice::wire {
