@@ -16,7 +16,7 @@
 #include "limiter/limiter.h"
 #include "net/address.h"
 #include "net/loop.h"
-#include "redis/client.h"
+#include "redis/service.h"
 #include "rules/live_rules.h"
 #include "server/shared.h"
 #include "store/redis/redis_store.h"
@@ -100,7 +100,7 @@ class Worker final : public api::Host, private limiter::Observer {
   Operations& operations_;
   telemetry::LoopCounters counters_;
   std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
-  std::unique_ptr<redis::Client> redis_;
+  std::unique_ptr<redis::Service> redis_;
   std::unique_ptr<store::RedisStore> redis_store_;
   rules::RulesReader reader_;
   limiter::Limiter limiter_;
