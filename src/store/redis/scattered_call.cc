@@ -4,6 +4,8 @@
 #include <memory>
 #include <numeric>
 
+#include "store/redis/message.h"
+
 namespace sluice::store {
 namespace {
 
@@ -60,7 +62,7 @@ const Verdict& ScatteredCall::LookedAt(const Use& use) const {
 void ScatteredCall::Begin() {
   const bool is_check = call_.operation == Operation::kCheck;
   stage_ = is_check ? Stage::kLook : Stage::kEach;
-  RunAll(is_check ? Operation::kPeek : call_.operation);
+  RunAll(is_check ? kLook : call_.operation);
 }
 
 void ScatteredCall::RunAll(Operation operation) {
