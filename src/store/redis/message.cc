@@ -19,7 +19,7 @@ constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
 
 char LetterOf(Operation operation) {
-  if (operation == kLook) return 'K';
+  if (operation == kLookBeforeTake) return 'K';
   switch (operation) {
     case Operation::kCheck:
       return 'C';
@@ -172,7 +172,7 @@ std::size_t CountUses(std::span<Call* const> calls) {
 }
 
 bool IsCheck(Operation operation) {
-  return operation == Operation::kCheck || operation == Operation::kPeek || operation == kLook;
+  return operation == Operation::kCheck || operation == Operation::kPeek || operation == kLookBeforeTake;
 }
 
 class Numbers {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "redis/client.h"
 #include "store/redis/testing/store_fixture.h"
 
 // Several processes, one Redis: what all of them together were allowed is the limit, exactly.

@@ -85,6 +85,7 @@ struct RedisStore::Batch {
   std::vector<Call*> calls;
   SteadyTime deadline;
   CallBy by = CallBy::kSha;
+  bool not_known_twice = false;  ///< The script, although somebody had brought it.
   redis::Route route;
   ErrorCode failure{};  ///< What the last answer was, if it is sent again.
 };
@@ -223,9 +224,7 @@ void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answe
     return;
   }
   if (answer && answer.reply().error_code() == "NOSCRIPT" && batch->by == CallBy::kSha) {
-    counters_.reloads.Add();
-    batch->by = CallBy::kText;
-    return Send(batch);
+    return SendScript(batch);
   }
   batch->failure = CodeOf(answer);
   switch (service_.Judge(answer, batch->route)) {
@@ -238,6 +237,18 @@ void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answe
     case redis::Next::kApart:
       return SendApart(batch);
   }
+}
+
+// One brings the script's text; the others, which follow it, find it known.
+void RedisStore::SendScript(const std::shared_ptr<Batch>& batch) {
+  counters_.reloads.Add();
+  if (told_at_ != loop_.Now()) told_.clear();
+  told_at_ = loop_.Now();
+  const std::uint16_t node = batch->route.sent_to;
+  const bool told = std::find(told_.begin(), told_.end(), node) != told_.end();
+  if (!told) told_.push_back(node);
+  if (!told || std::exchange(batch->not_known_twice, true)) batch->by = CallBy::kText;
+  Send(batch);
 }
 
 void RedisStore::SendLater(const std::shared_ptr<Batch>& batch) {

@@ -82,6 +82,7 @@ class RedisStore final : public Store, private PartRunner {
   void Send(const std::shared_ptr<Batch>& batch);
   void Forget(const Batch& batch);
   void Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer);
+  void SendScript(const std::shared_ptr<Batch>& batch);
   void SendLater(const std::shared_ptr<Batch>& batch);
   void SendApart(const std::shared_ptr<Batch>& batch);
   void Fail(const std::vector<Call*>& calls, ErrorCode error);
@@ -96,6 +97,8 @@ class RedisStore final : public Store, private PartRunner {
   std::vector<Waiting> waiting_;                   ///< For the turn's end.
   std::vector<std::shared_ptr<Batch>> under_way_;  ///< The service has them.
   std::vector<std::shared_ptr<Batch>> to_retry_;
+  std::vector<std::uint16_t> told_;  ///< Nodes that were sent the script's text in the turn of
+  SteadyTime told_at_{};             ///< this time.
   bool ending_ = false;
   std::string buffer_;
   struct {

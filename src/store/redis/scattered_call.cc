@@ -62,7 +62,7 @@ const Verdict& ScatteredCall::LookedAt(const Use& use) const {
 void ScatteredCall::Begin() {
   const bool is_check = call_.operation == Operation::kCheck;
   stage_ = is_check ? Stage::kLook : Stage::kEach;
-  RunAll(is_check ? kLook : call_.operation);
+  RunAll(is_check ? kLookBeforeTake : call_.operation);
 }
 
 void ScatteredCall::RunAll(Operation operation) {
