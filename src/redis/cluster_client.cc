@@ -90,7 +90,7 @@ void ClusterClient::Send(Route& route, std::string_view command, SteadyTime dead
   route.sent_to = asking ? std::exchange(route.redirect, kNoNode) : OwnerOf(route.slot);
   if (route.sent_to == kNoNode) {
     AskForMap();
-    return Reject(std::move(handler), Failure::kNotConnected,
+    return Reject(std::move(handler), refused_ ? Failure::kRefused : Failure::kNotConnected,
                   last_error_.empty() ? "nothing is known of it yet" : last_error_);
   }
   nodes_[route.sent_to].last_used = loop_.Now();
@@ -209,14 +209,17 @@ void ClusterClient::OnMap(NodeIndex asked, const Answer& answer) {
   if (closed()) return;
   const ServerAddress& address = nodes_[asked].address;
   if (!answer) {
+    refused_ = answer.error().failure == Failure::kRefused;
     last_error_ = answer.error().message;
     return AskNext();
   }
   const auto ranges = ReadSlotRanges(answer.reply(), address.host);
   if (!ranges) {
+    refused_ = !MayPass(CodeOf(answer.reply()));
     last_error_ = ToText(address) + ": CLUSTER SLOTS: " + Describe(answer.reply());
     return AskNext();
   }
+  refused_ = false;
   last_error_.clear();
   backoff_.Reset();
   asks_ = false;

@@ -28,7 +28,8 @@ namespace sluice::redis {
 /// when an owner can't be reached or does not serve; all who find so at one time share one
 /// question, and questions keep a distance. The old map is used until there is a new one. Until
 /// there is a first one, and while an owner can't be reached, commands fail at once and are judged
-/// kLater: soon somebody else may have the slot.
+/// kLater: soon somebody else may have the slot. Only if we are not let in, or there is no cluster,
+/// they are judged kGiveUp.
 ///
 /// Lives on its loop's thread.
 class ClusterClient final : public Service {
@@ -99,6 +100,7 @@ class ClusterClient final : public Service {
   std::vector<Node> nodes_;  ///< One without a client is free for another.
   Stats gone_;               ///< What nodes had counted that are gone.
   std::array<NodeIndex, kSlots> owners_;
+  bool refused_ = false;  ///< Who was asked last for the map won't tell: waiting does not help.
   std::string last_error_;
 
   bool asks_ = false;         ///< A question for the map is under way.

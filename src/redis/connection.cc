@@ -104,8 +104,9 @@ void Client::Connection::OnFound(const FoundPrimary& found) {
 
 // Something has changed: whatever is known of the primary may be wrong.
 void Client::Connection::OnHint() {
-  if (state() == State::kReady) return finder_->Find();
-  if (state() != State::kWaiting && !stream_) return;  // Nobody asked, or it is being asked for.
+  const bool finding = state() == State::kConnecting && !stream_;
+  if (state() == State::kReady || finding) return finder_->Find();
+  if (state() != State::kConnecting && state() != State::kWaiting) return;
   retry_.Cancel();
   patience_.Cancel();
   stream_.reset();
@@ -124,8 +125,7 @@ void Client::Connection::Open(const ServerAddress& server) {
   if (!password) return Drop(Failure::kRefused, password.error().message);
   handshake_.emplace(options_, std::move(*password));
   decoder_ = resp::Decoder(LimitsOf(options_));
-  stream_.emplace(loop_, StreamOptionsOf(options_, server),
-                  static_cast<net::StreamEvents&>(*this));
+  stream_.emplace(loop_, StreamOptionsOf(options_, server), static_cast<net::StreamEvents&>(*this));
 }
 
 void Client::Connection::LeaveReplica() {

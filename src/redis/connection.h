@@ -82,8 +82,8 @@ class Client::Connection final : private net::StreamEvents {
 
   net::Loop& loop_;
   const Options options_;
-  std::string address_;   ///< For messages.
-  ServerAddress server_;  ///< Where the stream leads to, unless to a Unix socket.
+  std::string address_;                    ///< For messages.
+  ServerAddress server_;                   ///< Where the stream leads to, unless to a Unix socket.
   std::unique_ptr<PrimaryFinder> finder_;  ///< Only with sentinels.
 
   std::atomic<State> state_{State::kIdle};

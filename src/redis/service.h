@@ -29,7 +29,8 @@ enum class Next : std::uint8_t {
   kGiveUp,  ///< It failed, or nobody knows whether it ran.
   kNow,     ///< It did not run: send it again, along the same Route.
   kLater,   ///< The same, after a moment.
-  kApart,   ///< It did not run, since its keys are in two places while they move: ask for each alone.
+  kApart,   ///< It did not run, since its keys are in two places while they move: ask for each
+            ///< alone.
 };
 
 /// Redis as those see it who have commands about keys: one server, the primary that sentinels know

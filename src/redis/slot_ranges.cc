@@ -40,8 +40,8 @@ std::optional<std::vector<SlotRange>> ReadSlotRanges(resp::Value reply,
     if (!first || !last || !owner || *first < 0 || *first > *last || *last >= kSlots) {
       return std::nullopt;
     }
-    ranges.push_back({static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last),
-                      std::move(*owner)});
+    ranges.push_back(
+        {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last), std::move(*owner)});
   }
   if (ranges.empty()) return std::nullopt;
   return ranges;

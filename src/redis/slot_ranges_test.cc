@@ -23,12 +23,14 @@ std::string Range(int first, int last, const std::string& server) {
   return "*3\r\n:" + std::to_string(first) + "\r\n:" + std::to_string(last) + "\r\n" + server;
 }
 
-std::string Server(const std::string& host) { return "*3\r\n" + host + ":7000\r\n" + std::string(kId); }
+std::string Server(const std::string& host) {
+  return "*3\r\n" + host + ":7000\r\n" + std::string(kId);
+}
 
 TEST(SlotRangesTest, TellWhichServerHasWhichSlots) {
   // The replica that follows the primary does not matter.
-  const std::string with_replica = "*4\r\n:0\r\n:99\r\n" + Server("$4\r\nhost\r\n") +
-                                   Server("$7\r\nreplica\r\n");
+  const std::string with_replica =
+      "*4\r\n:0\r\n:99\r\n" + Server("$4\r\nhost\r\n") + Server("$7\r\nreplica\r\n");
   const auto ranges = Read("*2\r\n" + with_replica + Range(100, 16383, Server("$3\r\n::1\r\n")));
   ASSERT_TRUE(ranges);
   ASSERT_EQ(ranges->size(), 2U);

@@ -139,8 +139,8 @@ const Scheme* FindScheme(std::string_view name) {
       {"redis-cluster", Topology::kCluster},
       {"rediss-cluster", Topology::kCluster, true},
   }};
-  const auto* const found =
-      std::find_if(kSchemes.begin(), kSchemes.end(), [&](const Scheme& s) { return s.name == name; });
+  const auto* const found = std::find_if(kSchemes.begin(), kSchemes.end(),
+                                         [&](const Scheme& s) { return s.name == name; });
   return found == kSchemes.end() ? nullptr : found;
 }
 

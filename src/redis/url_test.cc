@@ -79,9 +79,9 @@ TEST(RedisUrlTest, OptionsAreRead) {
 }
 
 TEST(RedisUrlTest, SentinelsAreNamedAfterThePrimary) {
-  const Options options =
-      Parsed("rediss-sentinel://al%3Aice:p%40ss@my%20master@h1:7001,[::1],h3/2?sentinel_username=w"
-             "&sentinel_password_file=/s");
+  const Options options = Parsed(
+      "rediss-sentinel://al%3Aice:p%40ss@my%20master@h1:7001,[::1],h3/2?sentinel_username=w"
+      "&sentinel_password_file=/s");
   EXPECT_EQ(options.topology, Topology::kSentinel);
   EXPECT_TRUE(options.tls.enabled);
   EXPECT_EQ(options.sentinel.name, "my master");
@@ -150,9 +150,8 @@ TEST(RedisUrlTest, ErrorsNeverShowThePassword) {
   for (const std::string url :
        {"redis://:hid/den@host", "redis://:hid?den@host", "redis://:hidden%@host",
         "redis://:hidden@host:x", "redis://:hidden@", "unix://:hidden@run",
-        "redis://:hidden@host?password_env=X", "redix://:hidden@h",
-        "redis-sentinel://:hidden@h", "redis-sentinel://a:hidden@@h",
-        "redis-cluster://:hidden@h:x"}) {
+        "redis://:hidden@host?password_env=X", "redix://:hidden@h", "redis-sentinel://:hidden@h",
+        "redis-sentinel://a:hidden@@h", "redis-cluster://:hidden@h:x"}) {
     const auto options = ParseUrl(url);
     ASSERT_FALSE(options) << url;
     EXPECT_THAT(options.error().message, Not(HasSubstr("hid"))) << url;

@@ -51,6 +51,7 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
     sum.late_replies += stats.late_replies;
     sum.in_flight += stats.in_flight;
     sum.script_reloads += worker->StoreStatsApprox().reloads;
+    sum.given_back += worker->StoreStatsApprox().given_back;
   }
   return sum;
 }

@@ -200,7 +200,9 @@ constexpr auto kSettings = std::to_array<Setting>({
        return ReadOneOf(text, {"on", "shadow", "off"}, config.enforcement);
      },
      GetText<&Config::enforcement>},
-    {"store", "", "memory|URL", "Where limits live: memory, or redis://…, rediss://…, unix://….",
+    {"store", "", "memory|URL",
+     "Where limits live: memory, or redis://…, rediss://…, unix://…, redis-sentinel://…, "
+     "redis-cluster://….",
      false, SetText<&Config::store>,
      [](const Config& config) { return WithoutPassword(config.store); }},
     {"redis_file", "", "FILE", "Where Redis is, as YAML; in place of a URL.", false,

@@ -39,6 +39,7 @@ struct RedisSnapshot {
   std::uint64_t disconnects = 0;
   std::uint64_t calls = 0;
   std::uint64_t script_reloads = 0;
+  std::uint64_t given_back = 0;
   std::uint64_t late_replies = 0;
   std::uint64_t in_flight = 0;
 };

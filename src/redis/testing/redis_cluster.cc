@@ -42,7 +42,8 @@ std::string RedisCluster::LineOf(std::size_t index, std::size_t reader) const {
                      std::to_string(bus_ports_[index]) + (index == reader ? " myself," : " ");
   const std::size_t primary = index % kPrimaries;
   const std::string epoch = std::to_string(primary + 1);
-  if (index >= kPrimaries) return line + "slave " + ids_[primary] + " 0 0 " + epoch + " connected\n";
+  if (index >= kPrimaries)
+    return line + "slave " + ids_[primary] + " 0 0 " + epoch + " connected\n";
   const std::size_t first = primary * kSlots / kPrimaries;
   const std::size_t last = (primary + 1) * kSlots / kPrimaries - 1;
   return line + "master - 0 0 " + epoch + " connected " + std::to_string(first) + "-" +

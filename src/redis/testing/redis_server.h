@@ -15,10 +15,10 @@ namespace sluice::redis::testing {
 
 struct RedisServerOptions {
   std::vector<std::string>
-      config{};      ///< More lines of redis.conf, such as "user alice on >pw ~* +@all".
-  bool tls = false;  ///< The port speaks TLS only, with a certificate of Certificates.
-  bool sentinel = false;   ///< A sentinel.
-  std::uint16_t port = 0;  ///< 0: one that is free.
+      config{};                 ///< More lines of redis.conf, such as "user alice on >pw ~* +@all".
+  bool tls = false;             ///< The port speaks TLS only, with a certificate of Certificates.
+  bool sentinel = false;        ///< A sentinel.
+  std::uint16_t port = 0;       ///< 0: one that is free.
   std::string cluster_nodes{};  ///< What nodes.conf says when it starts.
 };
 

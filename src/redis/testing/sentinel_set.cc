@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::size_t kSentinels = 3;
 
-std::string IdOf(std::size_t sentinel) { return std::string(40, static_cast<char>('a' + sentinel)); }
+std::string IdOf(std::size_t sentinel) {
+  return std::string(40, static_cast<char>('a' + sentinel));
+}
 
 std::string Answer(const RedisServer& server, const std::string& command) {
   return std::string(server.Do(command).value().text());

@@ -172,7 +172,8 @@ std::size_t CountUses(std::span<Call* const> calls) {
 }
 
 bool IsCheck(Operation operation) {
-  return operation == Operation::kCheck || operation == Operation::kPeek || operation == kLookBeforeTake;
+  return operation == Operation::kCheck || operation == Operation::kPeek ||
+         operation == kLookBeforeTake;
 }
 
 class Numbers {

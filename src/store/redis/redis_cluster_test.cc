@@ -1,5 +1,7 @@
 // A Redis Cluster as it lives: slots move, nodes come, fail over and die, while calls go on.
 
+#include "redis/testing/redis_cluster.h"
+
 #include <cstdint>
 #include <set>
 #include <string>
@@ -10,7 +12,7 @@
 
 #include "redis/slot.h"
 #include "redis/testing/await.h"
-#include "redis/testing/redis_cluster.h"
+#include "store/redis/testing/documented_user.h"
 #include "store/redis/testing/load.h"
 #include "store/redis/testing/store_fixture.h"
 
@@ -127,7 +129,14 @@ TEST_F(RedisClusterTest, LimitsInDifferentSlotsTakeFromAllOrNone) {
 
 TEST_F(RedisClusterTest, ASlotThatMovesUnderLoadStaysExact) {
   RedisCluster cluster(RedisCluster::Replicas::kNone);
-  Load load(loop_, cluster.ClientOptions(), kLong);
+  redis::Options options = cluster.ClientOptions();
+  options.username = "sluice";
+  options.password = redis::Secret("pw");
+  for (std::size_t i = 0; i < RedisCluster::kPrimaries; ++i) {
+    const std::string user = Join(DocumentedUser("pw")) + " +cluster|slots +asking";
+    ASSERT_EQ(Describe(cluster.node(i).Do("ACL SETUSER sluice" + user).value()), "+OK");
+  }
+  Load load(loop_, options, kLong);
   const std::string tag = TagOn(0);
   const std::uint16_t slot = SlotOfTag(tag);
   const auto add = [&](const std::string& name) -> Budget& {
@@ -229,6 +238,25 @@ TEST_F(RedisClusterTest, WhenAPrimaryIsKilledItsReplicaTakesOver) {
   ExpectEverythingCounted(after);
 }
 
+TEST_F(RedisClusterTest, APrimaryThatIsFrozenIsLeftWhenItIsReplaced) {
+  RedisCluster cluster;
+  redis::Options options = cluster.ClientOptions();
+  options.stall_timeout = milliseconds(300);
+  Load load(loop_, options, milliseconds(100));
+  for (std::size_t i = 0; i < RedisCluster::kPrimaries; ++i) {
+    load.Ask({&load.AddBudget("rule:limit", TagOn(i), plenty_)});
+  }
+  load.During([&] {
+    load.AwaitAllowed(300);
+    cluster.node(0).Freeze();
+    Await("the replica has the slots", [&] { return cluster.OwnerOf(0, 1) == 3; });
+    Await("calls go to the replica",
+          [&] { return CommandsOf(cluster.node(3)).find("cmdstat_evalsha") != std::string::npos; });
+    load.AwaitAllowed(300);
+  });
+  cluster.node(0).Thaw();
+}
+
 TEST_F(RedisClusterTest, SeedsAreTriedInTurn) {
   RedisCluster cluster(RedisCluster::Replicas::kNone);
   redis::Options options = cluster.ClientOptions();
@@ -245,7 +273,9 @@ TEST_F(NoClusterTest, IsToldSoAndIsNotAskedAnythingElse) {
   redis::Options options;
   options.topology = redis::Topology::kCluster;
   options.seeds = {{"127.0.0.1", server_.port()}};
-  Asker asker(loop_, options, milliseconds(50));
+  Asker asker(loop_, options, kLong);
+  asker.client().Connect();
+  ASSERT_TRUE(asker.RunUntil([&] { return asker.client().state() == redis::State::kWaiting; }));
   const Asked& asked = asker.RunCheck(SlowBucket(5), "k");
   EXPECT_EQ(asked.call.error, ErrorCode::kStoreUnavailable);
   EXPECT_THAT(asker.client().last_error(), HasSubstr("cluster support disabled"));

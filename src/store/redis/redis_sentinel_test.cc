@@ -90,6 +90,24 @@ TEST_F(RedisSentinelTest, ASwitchIsFollowed) {
   for (const auto& [code, count] : load.errors()) EXPECT_EQ(code, ErrorCode::kStoreTimeout);
 }
 
+// Nothing but the sentinels' message tells of it: the connection to the old one stays.
+TEST_F(RedisSentinelTest, APrimaryThatIsFrozenIsLeftWhenItIsReplaced) {
+  SentinelSet set;
+  set.AwaitHealthy();
+  redis::Options options = set.ClientOptions();
+  options.stall_timeout = seconds(300);
+  Load load(loop_, options, milliseconds(100));
+  load.Ask({&load.AddBudget("rule:limit", "k", plenty_)});
+  load.During([&] {
+    load.AwaitAllowed(300);
+    set.server(0).Freeze();
+    Await("the replica is the primary", [&] { return set.Primary() == 1; });
+    load.AwaitAllowed(300);
+  });
+  set.server(0).Thaw();
+  EXPECT_THAT(load.errors(), Not(IsEmpty()));
+}
+
 TEST_F(RedisSentinelTest, WhenThePrimaryIsKilledItsReplicaTakesOver) {
   SentinelSet set;
   set.AwaitHealthy();
@@ -108,8 +126,8 @@ TEST_F(RedisSentinelTest, WhenThePrimaryIsKilledItsReplicaTakesOver) {
   const auto timeouts = load.errors().find(ErrorCode::kStoreTimeout);
   const std::int64_t perhaps = timeouts == load.errors().end() ? 0 : timeouts->second;
   EXPECT_LE(load.Used(budget), budget.taken + perhaps);
-  RecordProperty("lost", static_cast<int>(std::max<std::int64_t>(
-                             budget.taken - load.Used(budget), 0)));
+  RecordProperty("lost",
+                 static_cast<int>(std::max<std::int64_t>(budget.taken - load.Used(budget), 0)));
 
   Load after(loop_, set.ClientOptions(), kLong);
   Budget& fresh = after.AddBudget("rule:after", "k", plenty_);

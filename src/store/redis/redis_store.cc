@@ -22,16 +22,10 @@ ErrorCode CodeOf(const redis::Answer& answer) {
                                                     : ErrorCode::kStoreUnavailable;
 }
 
-// The names of the call's keys, in its order.
-std::vector<std::string> KeysOf(const Call& call) {
-  std::vector<std::string> keys;
-  for (const Use& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
-  return keys;
-}
-
 // Each key by itself.
 std::vector<Place> PlacesOfKeys(const Call& call, std::uint16_t slot) {
-  const std::vector<std::string> keys = KeysOf(call);
+  std::vector<std::string> keys;
+  for (const Use& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
   std::vector<Place> places;
   for (const std::string& key : keys) {
     // What stands before it is the same for everybody who asks about both.
@@ -141,11 +135,15 @@ Answered RedisStore::Submit(Call& call) {
 }
 
 void RedisStore::SubmitBySlot(Call& call, SteadyTime deadline) {
-  std::vector<Place> places;
-  for (const std::string& key : KeysOf(call)) places.push_back({.slot = redis::SlotOf(key)});
-  if (InOnePlace(places)) return RunPart(call, places[0].slot, deadline);
+  places_.clear();
+  for (const Use& use : call.uses) {
+    buffer_.clear();
+    AppendRedisKey(use.key, buffer_);
+    places_.push_back({.slot = redis::SlotOf(buffer_)});
+  }
+  if (InOnePlace(places_)) return RunPart(call, places_[0].slot, deadline);
   counters_.scattered.Add();
-  ScatteredCall::Run(*this, call, places, deadline);
+  ScatteredCall::Run(*this, call, places_, deadline);
 }
 
 void RedisStore::RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) {

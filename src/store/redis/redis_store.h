@@ -101,6 +101,7 @@ class RedisStore final : public Store, private PartRunner {
   SteadyTime told_at_{};             ///< this time.
   bool ending_ = false;
   std::string buffer_;
+  std::vector<Place> places_;
   struct {
     Counter calls, script_calls, reloads, timeouts, failures, scattered, given_back;
   } counters_;

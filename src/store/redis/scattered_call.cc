@@ -105,11 +105,10 @@ void ScatteredCall::OnDone(const Call& done) {
 }
 
 void ScatteredCall::JudgeLook() {
-  // A look changes nothing, so it can't have happened.
   if (failed_ > 0) return Fail(error_);
   for (const Use& use : uses_) looked_.push_back(use.verdict);
-  const bool allowed = std::all_of(parts_.begin(), parts_.end(),
-                                   [](const Part& part) { return part.call.allowed; });
+  const bool allowed =
+      std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.call.allowed; });
   if (!allowed) return Count(0);
   stage_ = Stage::kTake;
   TakeNext();
@@ -196,8 +195,7 @@ void ScatteredCall::AnswerEach() {
 }
 
 void ScatteredCall::Answer(bool allowed) {
-  const bool is_check =
-      call_.operation == Operation::kCheck || call_.operation == Operation::kPeek;
+  const bool is_check = call_.operation == Operation::kCheck || call_.operation == Operation::kPeek;
   call_.ok = true;
   call_.allowed = allowed;
   for (std::size_t i = 0; i < uses_.size(); ++i) {

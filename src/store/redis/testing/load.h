@@ -33,8 +33,7 @@ struct Budget {
 /// Asks for some budgets again and again, many calls at a time, each about one or several of them.
 class Load {
  public:
-  Load(net::Loop& loop, const redis::Options& options, Micros deadline,
-       std::size_t in_flight = 40)
+  Load(net::Loop& loop, const redis::Options& options, Micros deadline, std::size_t in_flight = 40)
       : loop_(loop),
         service_(redis::MakeService(loop, options)),
         store_(loop, *service_, {.deadline = deadline}),

@@ -12,8 +12,8 @@
 
 namespace sluice::store::testing {
 
-/// A store on a Redis of its own, which judges by the time of the calls. `Servers`: a RedisServer, a
-/// SentinelSet or a RedisCluster.
+/// A store on a Redis of its own, which judges by the time of the calls. `Servers`: a RedisServer,
+/// a SentinelSet or a RedisCluster.
 template <typename Servers>
 class RedisDriver final : public Driver {
  public:
