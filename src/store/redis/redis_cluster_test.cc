@@ -134,7 +134,7 @@ TEST_F(RedisClusterTest, ASlotThatMovesUnderLoadStaysExact) {
   options.password = redis::Secret("pw");
   for (std::size_t i = 0; i < RedisCluster::kPrimaries; ++i) {
     const std::string user = Join(DocumentedUser("pw")) + " +cluster|slots +asking";
-    ASSERT_EQ(Describe(cluster.node(i).Do("ACL SETUSER sluice" + user).value()), "+OK");
+    ASSERT_EQ(cluster.node(i).Do("ACL SETUSER sluice" + user).value().text(), "OK");
   }
   Load load(loop_, options, kLong);
   const std::string tag = TagOn(0);
@@ -150,11 +150,15 @@ TEST_F(RedisClusterTest, ASlotThatMovesUnderLoadStaysExact) {
   load.During([&] { load.AwaitAllowed(200); });
   cluster.BeginMove(slot, 0, 1);
   load.Ask({&add("new")});
-  load.Ask({&add("new_pair0"), &add("new_pair1")});
+  Budget& new_pair = add("new_pair0");
+  load.Ask({&new_pair, &add("new_pair1")});
   load.During([&] {
     load.AwaitAllowed(300);
     while (cluster.MoveKeys(slot, 0, 1, 5) > 0) load.AwaitAllowed(50);
     load.AwaitAllowed(300);
+  });
+  EXPECT_GT(new_pair.taken, 0);
+  load.During([&] {
     cluster.EndMove(slot, 1);
     load.AwaitAllowed(300);
   });
