@@ -33,6 +33,7 @@ Options NodeOptions(const Options& options, const ServerAddress& address) {
 }
 
 void Add(const Stats& more, Stats& sum) {
+  sum.connected += more.connected;
   sum.connects += more.connects;
   sum.connect_failures += more.connect_failures;
   sum.disconnects += more.disconnects;
@@ -193,9 +194,8 @@ void ClusterClient::StartAsking() {
 void ClusterClient::AskNext() {
   if (to_ask_.empty() && !seeds_asked_) {
     seeds_asked_ = true;
-    for (auto seed = options_.seeds.rbegin(); seed != options_.seeds.rend(); ++seed) {
-      to_ask_.push_back(FindOrAdd(*seed));
-    }
+    for (const ServerAddress& seed : options_.seeds) to_ask_.push_back(FindOrAdd(seed));
+    std::reverse(to_ask_.begin(), to_ask_.end());
   }
   if (to_ask_.empty()) return OnNobodyKnows();
   const NodeIndex asked = to_ask_.back();
@@ -270,12 +270,13 @@ void ClusterClient::Sweep() {
     }
     const std::lock_guard lock(nodes_mutex_);
     Add(stats, gone_);
+    gone_.connected = 0;
     node.client.reset();
   }
   if (more) sweep_.Set(loop_.Now() + kIdle);
 }
 
-void ClusterClient::Reject(Handler handler, Failure failure, std::string message) {
+void ClusterClient::Reject(Handler handler, Failure failure, const std::string& message) {
   unsent_.push_back({std::move(handler), {failure, Ran::kNotSent, address_ + ": " + message}});
   turn_end_.Ask();
 }

@@ -85,7 +85,7 @@ class ClusterClient final : public Service {
 
   void Sweep();
   void RunUnsent();
-  void Reject(Handler handler, Failure failure, std::string message);
+  void Reject(Handler handler, Failure failure, const std::string& message);
 
   net::Loop& loop_;
   const Options options_;

@@ -332,6 +332,7 @@ void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failu
 
 Stats Client::Connection::StatsApprox() const {
   return {.state = state(),
+          .connected = state() == State::kReady ? std::size_t{1} : 0,
           .connects = counters_.connects.value(),
           .connect_failures = counters_.connect_failures.value(),
           .disconnects = counters_.disconnects.value(),

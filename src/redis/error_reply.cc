@@ -9,10 +9,11 @@
 namespace sluice::redis {
 namespace {
 
-template <typename Number>
-Number NumberIn(std::string_view text) {
-  Number number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+// 0 if there is none.
+std::uint16_t NumberIn(std::string_view text) {
+  std::uint16_t number = 0;
+  const char* const begin = text.data();
+  std::from_chars(begin, begin + text.size(), number);
   return number;
 }
 
@@ -39,11 +40,11 @@ Redirection ReadRedirection(std::string_view error) {
   const std::size_t colon = place.rfind(':');  // IPv6 addresses stand without brackets here.
   if (colon == std::string_view::npos) return {};
   Redirection redirection;
-  redirection.slot = NumberIn<std::uint16_t>(error.substr(first + 1)) % kSlots;
+  redirection.slot = NumberIn(error.substr(first + 1)) % kSlots;
   redirection.address.host = place.substr(0, colon);
   // A server that is to be known by its name, and has none.
   if (redirection.address.host == "?") return {};
-  redirection.address.port = NumberIn<std::uint16_t>(place.substr(colon + 1));
+  redirection.address.port = NumberIn(place.substr(colon + 1));
   return redirection;
 }
 

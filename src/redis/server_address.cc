@@ -33,8 +33,9 @@ std::optional<std::string> ParseServerAddress(std::string_view text, ServerAddre
 }
 
 std::optional<std::string> ParsePort(std::string_view text, std::uint16_t& port) {
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, port);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stopped, error] = std::from_chars(begin, end, port);
   if (error == std::errc{} && stopped == end && port != 0) return std::nullopt;
   return ExpectedFound("port", "a number from 1 to 65535", text);
 }

@@ -15,6 +15,7 @@ enum class State : std::uint8_t {
 
 struct Stats {
   State state = State::kIdle;
+  std::size_t connected = 0;   ///< Connections on which Redis has let us in: 0 or 1 to one server.
   std::uint64_t connects = 0;  ///< Connections on which Redis let us in.
   std::uint64_t connect_failures = 0;
   std::uint64_t disconnects = 0;  ///< Of connections that had been let in.

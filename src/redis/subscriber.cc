@@ -38,7 +38,7 @@ void Subscriber::Close() {
   client_.Close();
 }
 
-void Subscriber::OnPush(resp::Value push) {
+void Subscriber::OnPush(resp::Value push) const {
   constexpr std::size_t kElements = 3;
   if (push.size() != kElements) return;
   const std::string_view kind = push.at(0).text();

@@ -35,7 +35,7 @@ class Subscriber {
   [[nodiscard]] const Client& client() const { return client_; }
 
  private:
-  void OnPush(resp::Value push);
+  void OnPush(resp::Value push) const;
   void Ping();
 
   net::Loop& loop_;

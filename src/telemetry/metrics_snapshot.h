@@ -33,7 +33,7 @@ struct KeysSnapshot {
 
 /// What the Redis clients of all loops say together.
 struct RedisSnapshot {
-  std::uint64_t connected = 0;  ///< Clients that Redis has let in.
+  std::uint64_t connected = 0;  ///< Connections on which Redis has let us in.
   std::uint64_t connects = 0;
   std::uint64_t connect_failures = 0;
   std::uint64_t disconnects = 0;

@@ -33,11 +33,11 @@ SentinelSet::SentinelSet(const std::vector<std::string>& server_config,
   std::vector<std::uint16_t> ports;
   for (std::size_t i = 0; i < kSentinels; ++i) ports.push_back(FreePort());
   const std::string name = std::string(kName) + " ";
+  const std::string monitor = "sentinel monitor " + name + primary + " 2";
   for (std::size_t i = 0; i < kSentinels; ++i) {
     // What they would find out by themselves, after some seconds.
     std::vector<std::string> lines = {
-        "sentinel myid " + IdOf(i), "sentinel monitor " + name + primary + " 2",
-        "sentinel down-after-milliseconds " + name + "500",
+        "sentinel myid " + IdOf(i), monitor, "sentinel down-after-milliseconds " + name + "500",
         "sentinel failover-timeout " + name + "2000",
         "sentinel known-replica " + name + "127.0.0.1 " + std::to_string(servers_[1]->port())};
     for (std::size_t other = 0; other < kSentinels; ++other) {

@@ -25,7 +25,7 @@ const WallTime kNow{Micros{1'700'000'000'000'000}};
 class StepwiseCluster final : public PartRunner {
  public:
   void RunPart(Call& part, std::uint16_t slot, SteadyTime /*deadline*/) override {
-    waiting_.push_back({&part, slot});
+    waiting_.emplace_back(&part, slot);
   }
 
   void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) override {
