@@ -222,8 +222,11 @@ TEST_F(RedisClusterTest, WhenAPrimaryIsKilledItsReplicaTakesOver) {
   }
   load.During([&] {
     load.AwaitAllowed(300);
+    const auto is = [&](redis::State state) { return load.service().StatsApprox().state == state; };
     cluster.node(0).Kill();
+    Await("it is noticed", [&] { return is(redis::State::kWaiting); });
     Await("the replica has the slots", [&] { return cluster.OwnerOf(0, 1) == 3; });
+    Await("all is well again", [&] { return is(redis::State::kReady); });
     load.AwaitAllowed(1000);
   });
   for (const auto& [code, count] : load.errors()) {

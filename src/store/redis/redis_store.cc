@@ -13,8 +13,10 @@ namespace {
 
 // A script call holds up everybody else's; this many keys take Redis well under a millisecond.
 constexpr std::size_t kMaxKeys = 128;
-// Between two tries while Redis is loading or read-only.
+// Between two tries while Redis can't serve.
 constexpr Micros kPause = std::chrono::milliseconds(5);
+// Nobody waits for what is given back, so it may take longer than other calls.
+constexpr Micros kUndoPatience = std::chrono::seconds(1);
 
 ErrorCode CodeOf(const redis::Answer& answer) {
   if (answer) return ErrorCode::kStoreError;
@@ -156,7 +158,8 @@ void RedisStore::GiveBack(const Use& taken, std::uint16_t slot, WallTime now) {
   counters_.given_back.Add();
   auto undoing = std::make_unique<Undoing>(taken);
   undoing->call.now = now;
-  RunPart(undoing.release()->call, slot, loop_.Now() + options_.deadline);
+  const Micros patience = std::max(options_.deadline, kUndoPatience);
+  RunPart(undoing.release()->call, slot, loop_.Now() + patience);
 }
 
 void RedisStore::SubmitBatch(std::span<Call* const> calls) {
