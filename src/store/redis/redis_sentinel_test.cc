@@ -9,6 +9,7 @@
 
 #include "redis/testing/await.h"
 #include "redis/testing/sentinel_set.h"
+#include "store/redis/testing/documented_user.h"
 #include "store/redis/testing/load.h"
 #include "store/redis/testing/store_fixture.h"
 
@@ -69,6 +70,23 @@ TEST_F(RedisSentinelTest, SentinelsAndServersHavePasswordsOfTheirOwn) {
   options.sentinel.password_file = file;
   Asker asker(loop_, options, kLong);
   EXPECT_TRUE(asker.RunCheck(plenty_, "k").allowed()) << asker.client().last_error();
+}
+
+TEST_F(RedisSentinelTest, TheDocumentedUsersAreEnough) {
+  SentinelSet set({"user sluice" + Join(DocumentedUser("pw")) + " +role"},
+                  {"user watcher on >watch resetchannels &+switch-master nocommands "
+                   "+sentinel|get-master-addr-by-name +subscribe +ping"});
+  redis::Options options = set.ClientOptions();
+  options.username = "sluice";
+  options.password = redis::Secret("pw");
+  options.sentinel.username = "watcher";
+  options.sentinel.password = redis::Secret("watch");
+  Asker asker(loop_, options, kLong);
+  EXPECT_TRUE(asker.RunCheck(plenty_, "k").allowed()) << asker.client().last_error();
+  EXPECT_TRUE(asker.RunUntil([&] {
+    const resp::Reply clients = set.sentinel(0).Do("CLIENT LIST");
+    return clients.value().text().find(" sub=1 ") != std::string_view::npos;
+  }));
 }
 
 // The sentinels promote the replica without waiting for the primary to stop, so what is written

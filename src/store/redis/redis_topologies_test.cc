@@ -27,7 +27,7 @@ void ExpectConformance(Driver& driver) {
 }
 
 void ExpectAgreementWithTheModel(Driver& driver) {
-  constexpr std::size_t kSequences = 40;
+  constexpr std::size_t kSequences = 150;
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const auto difference =
