@@ -1,6 +1,7 @@
 #include "redis/testing/redis_cluster.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "redis/slot.h"
 #include "redis/testing/await.h"
@@ -21,8 +22,9 @@ bool Says(const RedisServer& server, const std::string& command, const std::stri
 
 }  // namespace
 
-RedisCluster::RedisCluster(Replicas replicas)
-    : count_(replicas == Replicas::kNone ? kPrimaries : 2 * kPrimaries) {
+RedisCluster::RedisCluster(Replicas replicas, std::vector<std::string> config)
+    : config_(std::move(config)),
+      count_(replicas == Replicas::kNone ? kPrimaries : 2 * kPrimaries) {
   for (std::size_t i = 0; i < count_; ++i) {
     ports_.push_back(FreePort());
     bus_ports_.push_back(FreePort());
@@ -52,13 +54,16 @@ std::string RedisCluster::LineOf(std::size_t index, std::size_t reader) const {
 
 void RedisCluster::StartNode(const std::string& known_nodes) {
   const std::size_t index = nodes_.size();
+  std::vector<std::string> config = {"cluster-enabled yes",
+                                     "cluster-config-file nodes.conf",
+                                     "cluster-node-timeout 800",
+                                     "cluster-replica-validity-factor 0",
+                                     "cluster-allow-replica-migration no",
+                                     "repl-diskless-sync-delay 0",
+                                     "cluster-port " + std::to_string(bus_ports_[index])};
+  config.insert(config.end(), config_.begin(), config_.end());
   nodes_.push_back(std::make_unique<RedisServer>(RedisServerOptions{
-      .config = {"cluster-enabled yes", "cluster-config-file nodes.conf",
-                 "cluster-node-timeout 800", "cluster-replica-validity-factor 0",
-                 "cluster-allow-replica-migration no", "repl-diskless-sync-delay 0",
-                 "cluster-port " + std::to_string(bus_ports_[index])},
-      .port = ports_[index],
-      .cluster_nodes = known_nodes}));
+      .config = std::move(config), .port = ports_[index], .cluster_nodes = known_nodes}));
 }
 
 Options RedisCluster::ClientOptions() const {

@@ -18,7 +18,9 @@ class RedisCluster {
   static constexpr std::size_t kPrimaries = 3;
   enum class Replicas : std::uint8_t { kNone, kOneEach };
 
-  explicit RedisCluster(Replicas replicas = Replicas::kOneEach);
+  /// `config`: more lines for the configuration of all nodes.
+  explicit RedisCluster(Replicas replicas = Replicas::kOneEach,
+                        std::vector<std::string> config = {});
 
   /// All primaries are seeds.
   [[nodiscard]] Options ClientOptions() const;
@@ -43,6 +45,7 @@ class RedisCluster {
   void StartNode(const std::string& known_nodes);
   [[nodiscard]] std::string LineOf(std::size_t index, std::size_t reader) const;
 
+  const std::vector<std::string> config_;
   std::size_t count_;
   std::vector<std::uint16_t> ports_;
   std::vector<std::uint16_t> bus_ports_;

@@ -284,6 +284,22 @@ TEST_F(RedisClusterTest, SeedsAreTriedInTurn) {
   }
 }
 
+TEST_F(RedisClusterTest, NodesThatDoNotSayTheirHostAreWhereTheyWereAsked) {
+  RedisCluster cluster(RedisCluster::Replicas::kNone,
+                       {"cluster-preferred-endpoint-type unknown-endpoint"});
+  Asker asker(loop_, cluster.ClientOptions(), kLong);
+  for (std::size_t node = 0; node < RedisCluster::kPrimaries; ++node) {
+    EXPECT_TRUE(asker.RunCheck(plenty_, TagOn(node)).allowed());
+  }
+  const std::string tag = TagOn(0, 1);
+  const std::uint16_t slot = SlotOfTag(tag);
+  cluster.BeginMove(slot, 0, 1);
+  EXPECT_TRUE(asker.RunCheck(plenty_, tag).allowed());  // ASK
+  cluster.EndMove(slot, 1);
+  EXPECT_TRUE(asker.RunCheck(plenty_, tag).allowed());  // MOVED
+  EXPECT_EQ(asker.Used(plenty_, tag), 2);
+}
+
 class NoClusterTest : public RealRedisTest {};
 
 TEST_F(NoClusterTest, IsToldSoAndIsNotAskedAnythingElse) {
