@@ -58,8 +58,10 @@ struct LimiterOptions {
 
 struct RedisLimiterOptions {
   /// redis://[[user]:password@]host[:port][/database][?option=value&…], rediss:// for TLS,
-  /// unix:///path for a socket. A password can also come from a file or the environment:
-  /// ?password_file=/run/secrets/redis or ?password_env=REDIS_PASSWORD.
+  /// unix:///path for a socket; redis-sentinel://name@host:port,host:port for the primary that
+  /// sentinels know by that name, redis-cluster://host:port,host:port for a cluster. A password can
+  /// also come from a file or the environment: ?password_file=/run/secrets/redis or
+  /// ?password_env=REDIS_PASSWORD.
   std::string url = "redis://127.0.0.1:6379";
   /// How long a call waits for Redis before the limit's failure mode answers.
   Micros deadline = std::chrono::milliseconds(50);

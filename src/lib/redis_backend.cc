@@ -6,7 +6,7 @@
 
 #include "lib/backend.h"
 #include "net/loop.h"
-#include "redis/client.h"
+#include "redis/service.h"
 #include "redis/url.h"
 #include "store/redis/redis_store.h"
 
@@ -41,7 +41,7 @@ class RedisBackend final : public Backend {
  public:
   RedisBackend(const redis::Options& redis, Micros deadline) {
     thread_.Do([&] {
-      client_ = std::make_unique<redis::Client>(thread_.loop(), redis);
+      client_ = redis::MakeService(thread_.loop(), redis);
       client_->Connect();
       store_ = std::make_unique<store::RedisStore>(thread_.loop(), *client_,
                                                    store::RedisStoreOptions{.deadline = deadline});
@@ -83,7 +83,7 @@ class RedisBackend final : public Backend {
 
  private:
   net::LoopThread thread_;
-  std::unique_ptr<redis::Client> client_;  ///< Both live on the loop's thread.
+  std::unique_ptr<redis::Service> client_;  ///< Both live on the loop's thread.
   std::unique_ptr<store::RedisStore> store_;
 };
 

@@ -9,7 +9,9 @@
 
 #include <sluice/sluice.h>
 
+#include "redis/testing/redis_cluster.h"
 #include "redis/testing/redis_server.h"
+#include "redis/testing/sentinel_set.h"
 #include "store/redis/testing/documented_user.h"
 
 namespace sluice {
@@ -38,6 +40,29 @@ TEST(RedisLimiterTest, TwoLimitersOnOneRedisShareALimit) {
   EXPECT_TRUE(one.Check(limit, "alice")->allowed);
   EXPECT_FALSE(other.Check(limit, "alice")->allowed);
   EXPECT_TRUE(other.Check(limit, "bob")->allowed);
+}
+
+// Whatever is written in one is read in the other.
+void ExpectToShare(const std::string& url) {
+  const RedisLimiterOptions options{.url = url, .deadline = std::chrono::seconds(10)};
+  Limiter one = Limiter::OnRedis(options).value();
+  Limiter other = Limiter::OnRedis(options).value();
+  const NamedLimit limit = PerDay(2);
+  for (const std::string key : {"alice", "bob", "carol", "dave"}) {
+    EXPECT_TRUE(one.Check(limit, key)->allowed);
+    EXPECT_TRUE(other.Check(limit, key)->allowed);
+    EXPECT_FALSE(one.Check(limit, key)->allowed);
+  }
+}
+
+TEST(RedisLimiterTest, AUrlMayNameACluster) {
+  const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
+  ExpectToShare(cluster.Url());
+}
+
+TEST(RedisLimiterTest, AUrlMayNameSentinels) {
+  const redis::testing::SentinelSet set;
+  ExpectToShare(set.Url());
 }
 
 TEST(RedisLimiterTest, ThreadsOfSeveralLimitersAdmitExactlyTheLimit) {

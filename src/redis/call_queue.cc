@@ -133,6 +133,13 @@ void CallQueue::PopUnsent(std::vector<Ended>& out) {
   gaps_ = gap_bytes_ = 0;
 }
 
+bool CallQueue::AnyAwaited() {
+  for (std::uint64_t number = first_; number != unsent_; ++number) {
+    if (At(number).handler) return true;
+  }
+  return false;
+}
+
 SteadyTime CallQueue::NextDeadline() {
   while (!deadlines_.empty() && !IsWaiting(deadlines_.front())) {
     std::pop_heap(deadlines_.begin(), deadlines_.end());

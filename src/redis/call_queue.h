@@ -49,6 +49,9 @@ class CallQueue {
   /// Whether the call that the next reply belongs to was sent and timed out.
   [[nodiscard]] bool OldestTimedOut() { return in_flight() > 0 && !At(first_).handler; }
 
+  /// Whether anybody waits for the reply to a call that was sent. Looks at all of them.
+  [[nodiscard]] bool AnyAwaited();
+
   [[nodiscard]] std::size_t size() const { return end_ - first_ - gaps_; }
   [[nodiscard]] std::size_t in_flight() const { return unsent_ - first_; }
   [[nodiscard]] std::size_t unsent() const { return end_ - unsent_ - gaps_; }

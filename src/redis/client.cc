@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "redis/connection.h"
+#include "redis/error_reply.h"
 
 namespace sluice::redis {
 
@@ -14,6 +15,20 @@ Client::~Client() = default;
 void Client::Send(std::string_view command, SteadyTime deadline, Handler handler) {
   connection_->Send(command, deadline, std::move(handler));
 }
+
+void Client::Send(Route& /*route*/, std::string_view command, SteadyTime deadline,
+                  Handler handler) {
+  connection_->Send(command, deadline, std::move(handler));
+}
+
+Next Client::Judge(const Answer& answer, Route& /*route*/) {
+  if (!answer) return Next::kGiveUp;  // It has waited already, as long as that made sense.
+  const std::string_view code = CodeOf(answer.reply());
+  if (code == "READONLY") connection_->LeaveReplica();
+  return MayPass(code) ? Next::kLater : Next::kGiveUp;
+}
+
+void Client::Subscribe(std::span<const std::string> channels) { connection_->Subscribe(channels); }
 
 void Client::Connect() { connection_->Connect(); }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,39 +10,16 @@
 #include "net/loop.h"
 #include "redis/call.h"
 #include "redis/options.h"
+#include "redis/service.h"
+#include "redis/stats.h"
 #include "resp/encoder.h"
 
 namespace sluice::redis {
 
-enum class State : std::uint8_t {
-  kIdle,        ///< Nobody has asked for anything yet.
-  kConnecting,  ///< Until Redis has let us in.
-  kReady,
-  kWaiting,  ///< The last attempt failed; the next one is due in a moment.
-  kClosed,
-};
-
-struct Stats {
-  State state = State::kIdle;
-  std::uint64_t connects = 0;  ///< Connections on which Redis let us in.
-  std::uint64_t connect_failures = 0;
-  std::uint64_t disconnects = 0;  ///< Of connections that had been let in.
-  std::uint64_t calls = 0;
-  std::uint64_t replies = 0;       ///< Late ones included.
-  std::uint64_t timeouts = 0;      ///< Calls whose deadline passed, sent or not.
-  std::uint64_t late_replies = 0;  ///< Of calls that had timed out.
-  std::uint64_t rejected = 0;      ///< Calls for which there was no room.
-  std::uint64_t lost = 0;          ///< Calls that were under way when a connection ended.
-  std::uint64_t pushes = 0;
-  std::uint64_t writes = 0;  ///< Times that bytes were given to the connection.
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  std::size_t queued = 0;     ///< Calls that wait to be sent.
-  std::size_t in_flight = 0;  ///< Calls that wait for a reply, timed-out ones included.
-};
-
-/// A connection to one Redis server that looks after itself. Which server, and what to do when it
-/// fails, is for somebody above to decide.
+/// A connection to one Redis server that looks after itself: to the one that the options name, or,
+/// with sentinels, to the one that they say is the primary. They are asked anew at every connect;
+/// the server itself must say that it is the primary, too. As soon as a sentinel or the server says
+/// that it no longer is, nothing more is sent there, and calls wait for its successor.
 ///
 /// Everything that is sent during one turn of the loop leaves in one write; replies are matched in
 /// order. It connects on first use, and again, with growing random pauses, whenever the connection
@@ -63,35 +39,37 @@ struct Stats {
 ///     answer) {
 ///       if (answer) Use(answer.reply().integer());
 ///     });
-class Client {
+class Client final : public Service {
  public:
   Client(net::Loop& loop, Options options);
   /// Closes.
-  ~Client();
+  ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   /// Sends one whole command, already encoded; its bytes are copied.
   void Send(std::string_view command, SteadyTime deadline, Handler handler);
 
-  /// Connects now instead of at the first call.
-  void Connect();
-
-  /// Ends the connection for good. Handlers of all pending calls are called before it returns.
-  void Close();
-
   /// Gets the server's push messages (RESP3), such as those of CLIENT TRACKING.
   void OnPush(std::function<void(resp::Value)> handler);
+  /// Makes a subscriber of it: says SUBSCRIBE on every new connection. What the server says then,
+  /// in RESP2 too, are push messages. Before the first connect; see subscriber.h.
+  void Subscribe(std::span<const std::string> channels);
 
-  [[nodiscard]] State state() const;
   /// What the server speaks; known once the client is ready.
   [[nodiscard]] resp::Protocol protocol() const;
-  /// Why there is no connection; empty if there is one, or none was tried.
-  [[nodiscard]] const std::string& last_error() const;
   [[nodiscard]] const Options& options() const;
 
-  /// From any thread; numbers of one moment may be a little apart.
-  [[nodiscard]] Stats StatsApprox() const;
+  // ---- Service
+
+  [[nodiscard]] bool has_slots() const override { return false; }
+  void Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) override;
+  Next Judge(const Answer& answer, Route& route) override;
+  void Connect() override;
+  void Close() override;
+  [[nodiscard]] State state() const override;
+  [[nodiscard]] const std::string& last_error() const override;
+  [[nodiscard]] Stats StatsApprox() const override;
 
  private:
   class Connection;

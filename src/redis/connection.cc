@@ -6,9 +6,9 @@
 namespace sluice::redis {
 namespace {
 
-net::StreamOptions StreamOptionsOf(const Options& options) {
-  return {.host = options.host,
-          .port = options.port,
+net::StreamOptions StreamOptionsOf(const Options& options, const ServerAddress& server) {
+  return {.host = server.host,
+          .port = server.port,
           .unix_socket = options.unix_socket,
           .tls = options.tls,
           .connect_timeout = options.connect_timeout};
@@ -28,7 +28,13 @@ Client::Connection::Connection(net::Loop& loop, Options options)
       alarm_(loop, [this] { turn_end_.Ask(); }),
       patience_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
       retry_(loop, [this] { StartAttempt(); }),
-      turn_end_(loop, [this] { FinishTurn(); }) {}
+      turn_end_(loop, [this] { FinishTurn(); }) {
+  if (options_.topology != Topology::kSentinel) return;
+  finder_ = std::make_unique<PrimaryFinder>(
+      loop, options_,
+      PrimaryFinder::Events{.on_found = [this](const FoundPrimary& found) { OnFound(found); },
+                            .on_hint = [this] { OnHint(); }});
+}
 
 Client::Connection::~Connection() {
   Close();
@@ -52,8 +58,9 @@ std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_by
   if (state() == State::kClosed) {
     return CallError{Failure::kClosed, Ran::kNotSent, address_ + ": the client is closed"};
   }
-  if (refused_ && state() == State::kWaiting) {
-    return CallError{Failure::kRefused, Ran::kNotSent, last_error_};
+  if (state() == State::kWaiting && (refused_ || !options_.wait_for_connection)) {
+    return CallError{refused_ ? Failure::kRefused : Failure::kNotConnected, Ran::kNotSent,
+                     last_error_};
   }
   if (queue_.size() >= options_.max_queued ||
       queue_.unsent_bytes() + command_bytes > options_.max_queued_bytes) {
@@ -68,15 +75,68 @@ void Client::Connection::Connect() {
   turn_end_.Ask();
 }
 
+void Client::Connection::Subscribe(std::span<const std::string> channels) {
+  std::vector<std::string_view> command = {"SUBSCRIBE"};
+  command.insert(command.end(), channels.begin(), channels.end());
+  resp::AppendCommand(subscribe_, command);
+}
+
 void Client::Connection::StartAttempt() {
   SetState(State::kConnecting);
   attempt_began_ = loop_.Now();
   if (const auto problem = FindProblem(options_)) return Drop(Failure::kRefused, problem->message);
+  if (options_.topology == Topology::kCluster) {
+    return Drop(Failure::kRefused, "a cluster needs a client for clusters");
+  }
+  if (finder_) return finder_->Find();
+  Open({options_.host, options_.port});
+}
+
+void Client::Connection::OnFound(const FoundPrimary& found) {
+  if (state() == State::kReady) {
+    if (found.server && *found.server != server_) Leave("no longer the primary, sentinels say");
+  } else if (state() == State::kConnecting && !stream_) {
+    if (found.server) return Open(*found.server);
+    address_ = AddressOf(options_);
+    Drop(found.unknown_name ? Failure::kRefused : Failure::kNotConnected, found.error);
+  }
+}
+
+// Something has changed: whatever is known of the primary may be wrong.
+void Client::Connection::OnHint() {
+  const bool finding = state() == State::kConnecting && !stream_;
+  if (state() == State::kReady || finding) return finder_->Find();
+  if (state() != State::kConnecting && state() != State::kWaiting) return;
+  retry_.Cancel();
+  patience_.Cancel();
+  stream_.reset();
+  handshake_.reset();
+  out_.clear();
+  StartAttempt();
+}
+
+void Client::Connection::Open(const ServerAddress& server) {
+  if (finder_) {
+    address_ = ToText(server);
+    attempt_began_ = loop_.Now();
+  }
+  server_ = server;
   auto password = ReadPassword(options_);
   if (!password) return Drop(Failure::kRefused, password.error().message);
   handshake_.emplace(options_, std::move(*password));
   decoder_ = resp::Decoder(LimitsOf(options_));
-  stream_.emplace(loop_, StreamOptionsOf(options_), static_cast<net::StreamEvents&>(*this));
+  stream_.emplace(loop_, StreamOptionsOf(options_, server), static_cast<net::StreamEvents&>(*this));
+}
+
+void Client::Connection::LeaveReplica() {
+  if (finder_) Leave("a replica, not the primary");
+}
+
+// Those who wait for a reply still get it.
+void Client::Connection::Leave(std::string reason) {
+  if (state() != State::kReady || !leaving_.empty()) return;
+  leaving_ = std::move(reason);
+  turn_end_.Ask();
 }
 
 void Client::Connection::OnConnected() {
@@ -109,7 +169,9 @@ void Client::Connection::OnData(std::string_view bytes) {
 }
 
 void Client::Connection::OnReply(resp::Value reply) {
-  if (reply.type() == resp::Type::kPush) {
+  const bool is_push = reply.type() == resp::Type::kPush ||
+                       (!subscribe_.empty() && !handshake_ && queue_.in_flight() == 0);
+  if (is_push) {
     counters_.pushes.Add();
     if (on_push_) on_push_(reply);
   } else if (handshake_) {
@@ -142,6 +204,7 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
       patience_.Cancel();
       refused_ = false;
       last_error_.clear();
+      out_ += subscribe_;
       SetState(State::kReady);
       counters_.connects.Add();
       turn_end_.Ask();
@@ -159,19 +222,21 @@ void Client::Connection::Drop(Failure failure, const std::string& reason) {
   handshake_.reset();
   patience_.Cancel();
   out_.clear();
+  leaving_.clear();
   retry_.Set(loop_.Now() + backoff_.Next());
   turn_end_.Ask();
 
   std::vector<CallQueue::Ended> ended;
   queue_.PopInFlight(ended);
   counters_.lost.Add(ended.size());
-  if (refused_) queue_.PopUnsent(ended);
+  if (refused_ || !options_.wait_for_connection) queue_.PopUnsent(ended);
   Finish(ended, failure, message);
 }
 
 void Client::Connection::Close() {
   if (state() == State::kClosed) return;
   SetState(State::kClosed);
+  if (finder_) finder_->Close();
   stream_.reset();
   handshake_.reset();
   alarm_.Cancel();
@@ -192,6 +257,10 @@ void Client::Connection::FinishTurn() {
   if (state() == State::kIdle && wanted_) StartAttempt();
   ExpireCalls();
   CheckStall();
+  if (!leaving_.empty() && !queue_.AnyAwaited()) {
+    const std::string reason = leaving_;  // Drop forgets it.
+    Drop(Failure::kConnectionLost, reason);
+  }
   WritePending();
   SetAlarm();
   counters_.queued.Set(queue_.unsent());
@@ -205,7 +274,7 @@ void Client::Connection::RunRejected() {
 
 void Client::Connection::WritePending() {
   if (!stream_ || stream_->writing()) return;
-  if (state() == State::kReady && queue_.unsent() > 0) {
+  if (state() == State::kReady && leaving_.empty() && queue_.unsent() > 0) {
     if (queue_.in_flight() == 0) last_heard_ = loop_.Now();
     queue_.TakeCommands(out_);
   }
@@ -263,6 +332,7 @@ void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failu
 
 Stats Client::Connection::StatsApprox() const {
   return {.state = state(),
+          .connected = state() == State::kReady ? std::size_t{1} : 0,
           .connects = counters_.connects.value(),
           .connect_failures = counters_.connect_failures.value(),
           .disconnects = counters_.disconnects.value(),

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "redis/call_queue.h"
 #include "redis/client.h"
 #include "redis/handshake.h"
+#include "redis/primary_finder.h"
 #include "resp/decoder.h"
 
 namespace sluice::redis {
@@ -30,6 +32,9 @@ class Client::Connection final : private net::StreamEvents {
   void Connect();
   void Close();
   void OnPush(std::function<void(resp::Value)> handler) { on_push_ = std::move(handler); }
+  void Subscribe(std::span<const std::string> channels);
+  /// The server is a replica: with sentinels, there is a primary to be found.
+  void LeaveReplica();
 
   [[nodiscard]] State state() const { return state_.load(std::memory_order_relaxed); }
   [[nodiscard]] resp::Protocol protocol() const { return protocol_; }
@@ -54,6 +59,10 @@ class Client::Connection final : private net::StreamEvents {
   void OnEnded(const std::string& reason) override;
 
   void StartAttempt();
+  void OnFound(const FoundPrimary& found);
+  void OnHint();
+  void Open(const ServerAddress& server);
+  void Leave(std::string reason);
   void OnReply(resp::Value reply);
   void OnHandshakeReply(resp::Value reply);
   void Drop(Failure failure, const std::string& reason);
@@ -73,12 +82,15 @@ class Client::Connection final : private net::StreamEvents {
 
   net::Loop& loop_;
   const Options options_;
-  const std::string address_;
+  std::string address_;                    ///< For messages.
+  ServerAddress server_;                   ///< Where the stream leads to, unless to a Unix socket.
+  std::unique_ptr<PrimaryFinder> finder_;  ///< Only with sentinels.
 
   std::atomic<State> state_{State::kIdle};
   resp::Protocol protocol_ = resp::Protocol::kResp3;
   bool wanted_ = false;   ///< Somebody wants a connection.
   bool refused_ = false;  ///< The last attempt reached Redis, or would have, but was not let in.
+  std::string leaving_;   ///< Why nothing more is sent on this connection, if so.
   std::string last_error_;
   SteadyTime attempt_began_{};
   SteadyTime last_heard_{};  ///< When the server last sent something, or had nothing to answer.
@@ -90,6 +102,7 @@ class Client::Connection final : private net::StreamEvents {
   std::vector<Rejected> rejected_;
   std::string out_;  ///< To be written before anything of the queue.
   std::function<void(resp::Value)> on_push_;
+  std::string subscribe_;  ///< The command; empty if it is no subscriber.
 
   Backoff backoff_;
   net::Timer alarm_;     ///< For the earliest deadline of a call, or a stalled server.

@@ -49,7 +49,9 @@ Handshake::Step Handshake::OnReply(resp::Value reply, std::string& out) {
     case Asked::kSetName:
       return SendSelect(out);  // The name is only for people: who may not set it goes without.
     case Asked::kSelect:
-      return reply.is_error() ? Refuse("SELECT", reply) : Step::kDone;
+      return reply.is_error() ? Refuse("SELECT", reply) : SendRole(out);
+    case Asked::kRole:
+      return reply.is_error() ? Refuse("ROLE", reply) : ReadRole(reply);
   }
   return Step::kDone;
 }
@@ -72,10 +74,24 @@ Handshake::Step Handshake::SendSetName(std::string& out) {
 }
 
 Handshake::Step Handshake::SendSelect(std::string& out) {
-  if (options_.database == 0) return Step::kDone;
+  if (options_.database == 0) return SendRole(out);
   asked_ = Asked::kSelect;
   resp::AppendCommand(out, {"SELECT", std::to_string(options_.database)});
   return Step::kSend;
+}
+
+Handshake::Step Handshake::SendRole(std::string& out) {
+  if (options_.topology != Topology::kSentinel) return Step::kDone;
+  asked_ = Asked::kRole;
+  resp::AppendCommand(out, {"ROLE"});
+  return Step::kSend;
+}
+
+Handshake::Step Handshake::ReadRole(resp::Value reply) {
+  const std::string_view role = reply.size() > 0 ? reply.at(0).text() : "";
+  if (role == "master") return Step::kDone;
+  error_ = "not the primary, although the sentinels say so: its role is " + std::string(role);
+  return Step::kNotNow;
 }
 
 Handshake::Step Handshake::Refuse(std::string_view command, resp::Value reply) {

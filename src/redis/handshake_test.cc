@@ -122,5 +122,33 @@ TEST_F(HandshakeTest, ARefusalIsToldWithoutThePassword) {
             "refused by Redis: HELLO: WRONGPASS the password *** is not it, not at all: ***");
 }
 
+TEST_F(HandshakeTest, BehindSentinelsTheServerMustSayThatItIsThePrimary) {
+  options_.topology = Topology::kSentinel;
+  options_.database = 2;
+  Start();
+  EXPECT_EQ(Reply(kHelloReply), Handshake::Step::kSend);
+  EXPECT_EQ(sent_, Command({"SELECT", "2"}));
+  EXPECT_EQ(Reply("+OK\r\n"), Handshake::Step::kSend);
+  EXPECT_EQ(sent_, Command({"ROLE"}));
+  EXPECT_EQ(Reply("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"), Handshake::Step::kDone);
+}
+
+TEST_F(HandshakeTest, AReplicaMayBecomeThePrimarySoon) {
+  options_.topology = Topology::kSentinel;
+  Start();
+  Reply(kHelloReply);
+  EXPECT_EQ(Reply("*2\r\n$5\r\nslave\r\n$4\r\nhost\r\n"), Handshake::Step::kNotNow);
+  EXPECT_THAT(handshake_->error(), HasSubstr("its role is slave"));
+}
+
+TEST_F(HandshakeTest, WhoMayNotAskForTheRoleIsRefused) {
+  options_.topology = Topology::kSentinel;
+  Start();
+  Reply(kHelloReply);
+  EXPECT_EQ(Reply("-NOPERM no permissions to run the 'role' command\r\n"),
+            Handshake::Step::kRefused);
+  EXPECT_THAT(handshake_->error(), HasSubstr("ROLE: NOPERM"));
+}
+
 }  // namespace
 }  // namespace sluice::redis

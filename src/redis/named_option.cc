@@ -30,7 +30,7 @@ bool ParseDuration(std::string_view text, Micros& duration) {
 }
 
 std::string* TextNamed(std::string_view name, Options& options) {
-  const std::array<std::pair<std::string_view, std::string*>, 7> texts = {{
+  const std::array<std::pair<std::string_view, std::string*>, 10> texts = {{
       {"client_name", &options.client_name},
       {"password_file", &options.password_file},
       {"password_env", &options.password_env},
@@ -38,6 +38,9 @@ std::string* TextNamed(std::string_view name, Options& options) {
       {"cert_file", &options.tls.cert_file},
       {"key_file", &options.tls.key_file},
       {"server_name", &options.tls.server_name},
+      {"sentinel_username", &options.sentinel.username},
+      {"sentinel_password_file", &options.sentinel.password_file},
+      {"sentinel_password_env", &options.sentinel.password_env},
   }};
   for (const auto& [text, field] : texts) {
     if (name == text) return field;
@@ -60,16 +63,6 @@ Micros* DurationNamed(std::string_view name, Options& options) {
 
 }  // namespace
 
-std::string ExpectedFound(std::string_view what, std::string_view expected,
-                          std::string_view found) {
-  return std::string(what)
-             .append(": expected ")
-             .append(expected)
-             .append(", found '")
-             .append(found) +
-         "'";
-}
-
 std::optional<std::string> SetOption(std::string_view name, std::string_view value,
                                      Options& options) {
   if (std::string* text = TextNamed(name, options)) {
@@ -80,10 +73,7 @@ std::optional<std::string> SetOption(std::string_view name, std::string_view val
     if (ParseDuration(value, *duration)) return std::nullopt;
     return ExpectedFound(name, "a number with a unit, such as 250ms or 1s", value);
   }
-  if (name == "port") {
-    if (ParseNumber(value, options.port) && options.port != 0) return std::nullopt;
-    return ExpectedFound(name, "a number from 1 to 65535", value);
-  }
+  if (name == "port") return ParsePort(value, options.port);
   if (name == "db") {
     if (ParseNumber(value, options.database)) return std::nullopt;
     return ExpectedFound("database", "a number from 0 on", value);
@@ -96,7 +86,8 @@ std::optional<std::string> SetOption(std::string_view name, std::string_view val
   return ExpectedFound(
       "option",
       "one of port, db, client_name, password_file, password_env, ca_file, cert_file, key_file, "
-      "server_name, verify, connect_timeout, stall_timeout, backoff_min, backoff_max",
+      "server_name, verify, connect_timeout, stall_timeout, backoff_min, backoff_max, "
+      "sentinel_username, sentinel_password_file, sentinel_password_env",
       name);
 }
 

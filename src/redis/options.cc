@@ -20,6 +20,44 @@ std::optional<Error> FindTimeProblem(const Options& options) {
   return std::nullopt;
 }
 
+std::optional<Error> FindPlaceProblem(const Options& options) {
+  if (options.topology == Topology::kSingle) {
+    if (!options.unix_socket.empty()) return std::nullopt;
+    if (options.host.empty()) return Invalid("redis: host is empty");
+    if (options.port == 0) return Invalid("redis: port is 0");
+    return std::nullopt;
+  }
+  const bool sentinel = options.topology == Topology::kSentinel;
+  if (options.seeds.empty()) {
+    return Invalid(sentinel ? "redis: sentinels need an address, as in 10.0.0.1:26379"
+                            : "redis: a cluster needs an address, as in 10.0.0.1:6379");
+  }
+  if (!options.unix_socket.empty()) {
+    return Invalid("redis: sentinels and clusters have no unix_socket");
+  }
+  if (sentinel && options.sentinel.name.empty()) {
+    return Invalid("redis: sentinels need the name of the primary");
+  }
+  if (!sentinel && options.database != 0) return Invalid("redis: a cluster has only database 0");
+  return std::nullopt;
+}
+
+// Of `Options` and `SentinelOptions`.
+template <typename Login>
+std::optional<Error> FindLoginProblem(const Login& login, const std::string& prefix) {
+  const int passwords = (login.password.empty() ? 0 : 1) + (login.password_file.empty() ? 0 : 1) +
+                        (login.password_env.empty() ? 0 : 1);
+  if (passwords > 1) {
+    return Invalid("redis: only one of " + prefix + "password, " + prefix + "password_file and " +
+                   prefix + "password_env may be given");
+  }
+  if (passwords == 0 && !login.username.empty()) {
+    return Invalid("redis: the " + std::string(prefix.empty() ? "" : "sentinels' ") + "user " +
+                   login.username + " has no password");
+  }
+  return std::nullopt;
+}
+
 Result<Secret> ReadPasswordFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -40,17 +78,9 @@ Result<Secret> ReadPasswordVariable(const std::string& name) {
 }  // namespace
 
 std::optional<Error> FindProblem(const Options& options) {
-  if (options.unix_socket.empty() && options.host.empty()) return Invalid("redis: host is empty");
-  if (options.unix_socket.empty() && options.port == 0) return Invalid("redis: port is 0");
-  const int passwords = (options.password.empty() ? 0 : 1) +
-                        (options.password_file.empty() ? 0 : 1) +
-                        (options.password_env.empty() ? 0 : 1);
-  if (passwords > 1) {
-    return Invalid("redis: only one of password, password_file and password_env may be given");
-  }
-  if (passwords == 0 && !options.username.empty()) {
-    return Invalid("redis: the user " + options.username + " has no password");
-  }
+  if (auto problem = FindPlaceProblem(options)) return problem;
+  if (auto problem = FindLoginProblem(options, "")) return problem;
+  if (auto problem = FindLoginProblem(options.sentinel, "sentinel_")) return problem;
   if (options.client_name.find_first_of(" \r\n") != std::string::npos) {
     return Invalid("redis: client_name must not contain spaces");
   }
@@ -66,8 +96,13 @@ Result<Secret> ReadPassword(const Options& options) {
 
 std::string AddressOf(const Options& options) {
   if (!options.unix_socket.empty()) return "unix:" + options.unix_socket;
-  const bool is_ipv6 = options.host.find(':') != std::string::npos;
-  return (is_ipv6 ? "[" + options.host + "]" : options.host) + ":" + std::to_string(options.port);
+  if (options.topology == Topology::kSingle) return ToText({options.host, options.port});
+  std::string seeds;
+  for (const ServerAddress& seed : options.seeds) {
+    seeds.append(seeds.empty() ? "" : ",").append(ToText(seed));
+  }
+  if (options.topology == Topology::kCluster) return "cluster of " + seeds;
+  return "primary '" + options.sentinel.name + "' of sentinels " + seeds;
 }
 
 }  // namespace sluice::redis

@@ -1,6 +1,7 @@
 #include "redis/url.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -55,28 +56,40 @@ std::optional<Error> ParseUser(std::string_view text, Options& options) {
   return std::nullopt;
 }
 
-std::optional<Error> ParseHost(std::string_view text, Options& options) {
-  std::string_view port;
-  bool has_port = false;
-  if (text.starts_with('[')) {
-    const std::size_t bracket = text.find(']');
-    if (bracket == std::string_view::npos)
-      return InvalidValue("host", text, "']' after an IPv6 address");
-    options.host = text.substr(1, bracket - 1);
-    const std::string_view rest = text.substr(bracket + 1);
-    has_port = rest.starts_with(':');
-    if (!has_port && !rest.empty()) return InvalidValue("host", text, "':' and a port after ']'");
-    if (has_port) port = rest.substr(1);
-  } else {
-    const std::size_t colon = text.find(':');
-    if (colon != text.rfind(':')) return InvalidValue("host", text, "an IPv6 address in brackets");
-    has_port = colon != std::string_view::npos;
-    options.host = text.substr(0, colon);
-    if (has_port) port = text.substr(colon + 1);
+constexpr std::uint16_t kSentinelPort = 26379;
+
+// "[user:password@]name": the last part is what the sentinels call the primary.
+std::optional<Error> ParseSentinelUser(std::string_view text, Options& options) {
+  constexpr std::string_view kRight =
+      "expected the primary's name before the sentinels, as in "
+      "redis-sentinel://[user:password@]name@host:26379,host:26379";
+  const std::size_t at = text.rfind('@');
+  const std::string_view name = at == std::string_view::npos ? text : text.substr(at + 1);
+  // A user with a password, and no name: not to be taken for one, and shown.
+  if (name.empty() || name.find(':') != std::string_view::npos) return Invalid(kRight);
+  if (!PercentDecode(name, options.sentinel.name)) return Invalid(kRight);
+  return at == std::string_view::npos ? std::nullopt : ParseUser(text.substr(0, at), options);
+}
+
+// "host:port,host:port".
+std::optional<Error> ParseSeeds(std::string_view text, Options& options) {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    ServerAddress seed{.port =
+                           options.topology == Topology::kSentinel ? kSentinelPort : options.port};
+    if (auto problem = ParseServerAddress(text.substr(0, comma), seed)) return Invalid(*problem);
+    options.seeds.push_back(std::move(seed));
+    if (comma == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(comma + 1);
   }
-  if (options.host.empty()) return Invalid("the host is missing, as in redis://localhost:6379");
-  if (!has_port) return std::nullopt;
-  if (auto problem = SetOption("port", port, options)) return Invalid(*problem);
+}
+
+std::optional<Error> ParseHost(std::string_view text, Options& options) {
+  if (options.topology != Topology::kSingle) return ParseSeeds(text, options);
+  ServerAddress address{.port = options.port};
+  if (auto problem = ParseServerAddress(text, address)) return Invalid(*problem);
+  options.host = std::move(address.host);
+  options.port = address.port;
   return std::nullopt;
 }
 
@@ -97,13 +110,12 @@ std::optional<Error> ParseQuery(std::string_view query, Options& options) {
 }
 
 // What stands between the scheme and the query, without the user.
-std::optional<Error> ParsePlace(std::string_view scheme, std::string_view text, Options& options) {
-  if (scheme == "unix") {
+std::optional<Error> ParsePlace(bool is_unix, std::string_view text, Options& options) {
+  if (is_unix) {
     if (!text.starts_with('/')) return InvalidValue("socket", text, "a path that begins with '/'");
     if (PercentDecode(text, options.unix_socket)) return std::nullopt;
     return InvalidValue("socket", text, "two hexadecimal digits after each '%'");
   }
-  options.tls.enabled = scheme == "rediss";
   const std::size_t slash = text.find('/');
   if (auto problem = ParseHost(text.substr(0, slash), options)) return problem;
   if (slash == std::string_view::npos || slash + 1 == text.size()) return std::nullopt;
@@ -111,28 +123,58 @@ std::optional<Error> ParsePlace(std::string_view scheme, std::string_view text, 
   return std::nullopt;
 }
 
+struct Scheme {
+  std::string_view name;
+  Topology topology = Topology::kSingle;
+  bool tls = false;
+};
+
+const Scheme* FindScheme(std::string_view name) {
+  static constexpr std::array<Scheme, 7> kSchemes = {{
+      {"redis"},
+      {"rediss", Topology::kSingle, true},
+      {"unix"},
+      {"redis-sentinel", Topology::kSentinel},
+      {"rediss-sentinel", Topology::kSentinel, true},
+      {"redis-cluster", Topology::kCluster},
+      {"rediss-cluster", Topology::kCluster, true},
+  }};
+  const auto* const found = std::find_if(kSchemes.begin(), kSchemes.end(),
+                                         [&](const Scheme& s) { return s.name == name; });
+  return found == kSchemes.end() ? nullptr : found;
+}
+
 }  // namespace
 
 Result<Options> ParseUrl(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
-  const std::string_view scheme = url.substr(0, scheme_end);
-  if (scheme_end == std::string_view::npos ||
-      (scheme != "redis" && scheme != "rediss" && scheme != "unix")) {
-    return Invalid("expected redis://, rediss:// or unix:// at the beginning");
+  const Scheme* const scheme =
+      scheme_end == std::string_view::npos ? nullptr : FindScheme(url.substr(0, scheme_end));
+  if (scheme == nullptr) {
+    return Invalid(
+        "expected redis://, rediss:// or unix://, redis-sentinel:// or redis-cluster:// at the "
+        "beginning");
   }
   std::string_view rest = url.substr(scheme_end + 3);
   Options options;
+  options.topology = scheme->topology;
+  options.tls.enabled = scheme->tls;
   const std::size_t at = rest.rfind('@');
-  if (at != std::string_view::npos) {
+  const bool sentinel = scheme->topology == Topology::kSentinel;
+  if (at != std::string_view::npos || sentinel) {
+    const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at);
     // Else part of a password would be taken for a host, and shown in an error.
-    if (rest.substr(0, at).find_first_of("/?") != std::string_view::npos) {
+    if (user.find_first_of("/?") != std::string_view::npos) {
       return Invalid("'/' and '?' in a user or password are written %2F and %3F, '@' after it %40");
     }
-    if (auto problem = ParseUser(rest.substr(0, at), options)) return *problem;
+    auto problem = sentinel ? ParseSentinelUser(user, options) : ParseUser(user, options);
+    if (problem) return *problem;
     rest.remove_prefix(at + 1);
   }
   const std::size_t question = rest.find('?');
-  if (auto problem = ParsePlace(scheme, rest.substr(0, question), options)) return *problem;
+  if (auto problem = ParsePlace(scheme->name == "unix", rest.substr(0, question), options)) {
+    return *problem;
+  }
   if (question != std::string_view::npos) {
     if (auto problem = ParseQuery(rest.substr(question + 1), options)) return *problem;
   }

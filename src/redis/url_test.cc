@@ -78,6 +78,33 @@ TEST(RedisUrlTest, OptionsAreRead) {
   EXPECT_EQ(Parsed("redis://h?password_env=PW").password_env, "PW");
 }
 
+TEST(RedisUrlTest, SentinelsAreNamedAfterThePrimary) {
+  const Options options = Parsed(
+      "rediss-sentinel://al%3Aice:p%40ss@my%20master@h1:7001,[::1],h3/2?sentinel_username=w"
+      "&sentinel_password_file=/s");
+  EXPECT_EQ(options.topology, Topology::kSentinel);
+  EXPECT_TRUE(options.tls.enabled);
+  EXPECT_EQ(options.sentinel.name, "my master");
+  EXPECT_EQ(options.username, "al:ice");
+  EXPECT_EQ(options.password.Reveal(), "p@ss");
+  EXPECT_EQ(options.seeds,
+            (std::vector<ServerAddress>{{"h1", 7001}, {"::1", 26379}, {"h3", 26379}}));
+  EXPECT_EQ(options.database, 2U);
+  EXPECT_EQ(options.sentinel.username, "w");
+  EXPECT_EQ(options.sentinel.password_file, "/s");
+  EXPECT_EQ(AddressOf(options), "primary 'my master' of sentinels h1:7001,[::1]:26379,h3:26379");
+  EXPECT_EQ(Parsed("redis-sentinel://it@h").username, "");
+}
+
+TEST(RedisUrlTest, AClusterIsNamedBySomeOfItsServers) {
+  const Options options = Parsed("redis-cluster://:pw@h1:7001,h2");
+  EXPECT_EQ(options.topology, Topology::kCluster);
+  EXPECT_EQ(options.password.Reveal(), "pw");
+  EXPECT_EQ(options.seeds, (std::vector<ServerAddress>{{"h1", 7001}, {"h2", 6379}}));
+  EXPECT_EQ(AddressOf(options), "cluster of h1:7001,h2:6379");
+  EXPECT_TRUE(Parsed("rediss-cluster://h1").tls.enabled);
+}
+
 TEST(RedisUrlTest, ErrorsSayWhatWasFoundAndWhatWouldBeRight) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "expected redis://, rediss:// or unix://"},
@@ -102,6 +129,14 @@ TEST(RedisUrlTest, ErrorsSayWhatWasFoundAndWhatWouldBeRight) {
       {"redis://%zz:x@host", "a '%' must be followed by two hexadecimal digits"},
       {"unix://run/redis", "expected a path that begins with '/', found 'run/redis'"},
       {"redis://alice@host", "the user alice has no password"},
+      {"redis-sentinel://host", "expected the primary's name before the sentinels"},
+      {"redis-sentinel://@host", "expected the primary's name before the sentinels"},
+      {"redis-sentinel://user:pw@host", "expected the primary's name before the sentinels"},
+      {"redis-sentinel://it@h1,,h2", "the host is missing"},
+      {"redis-sentinel://it@h?sentinel_username=w", "the sentinels' user w has no password"},
+      {"redis-cluster://h1,", "the host is missing"},
+      {"redis-cluster://h1:x", "port: expected a number from 1 to 65535, found 'x'"},
+      {"redis-cluster://h1/1", "a cluster has only database 0"},
   };
   for (const auto& [url, message] : cases) {
     const auto options = ParseUrl(url);
@@ -115,7 +150,8 @@ TEST(RedisUrlTest, ErrorsNeverShowThePassword) {
   for (const std::string url :
        {"redis://:hid/den@host", "redis://:hid?den@host", "redis://:hidden%@host",
         "redis://:hidden@host:x", "redis://:hidden@", "unix://:hidden@run",
-        "redis://:hidden@host?password_env=X", "redix://:hidden@h"}) {
+        "redis://:hidden@host?password_env=X", "redix://:hidden@h", "redis-sentinel://:hidden@h",
+        "redis-sentinel://a:hidden@@h", "redis-cluster://:hidden@h:x"}) {
     const auto options = ParseUrl(url);
     ASSERT_FALSE(options) << url;
     EXPECT_THAT(options.error().message, Not(HasSubstr("hid"))) << url;

@@ -56,9 +56,64 @@ std::optional<Error> ReadTls(const YAML::Node& value, Options& options) {
   return std::nullopt;
 }
 
+std::optional<Error> ReadSeeds(const std::string& name, const YAML::Node& value,
+                               std::uint16_t usual_port, Options& options) {
+  if (!value.IsSequence()) {
+    return Invalid(value.Mark(), name + ": expected a list of addresses, such as [10.0.0.1:" +
+                                     std::to_string(usual_port) + "]");
+  }
+  options.seeds.clear();
+  for (const YAML::Node& element : value) {
+    ServerAddress seed{.port = usual_port};
+    if (!element.IsScalar()) return Invalid(element.Mark(), name + ": expected host:port");
+    if (auto problem = ParseServerAddress(element.Scalar(), seed)) {
+      return Invalid(element.Mark(), name + ": " + *problem);
+    }
+    options.seeds.push_back(std::move(seed));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> ReadSentinelField(const std::string& name, const YAML::Node& value,
+                                       Options& options) {
+  constexpr std::uint16_t kUsualPort = 26379;
+  if (name == "addresses") return ReadSeeds(name, value, kUsualPort, options);
+  if (!value.IsScalar()) return Invalid(value.Mark(), name + ": expected one value");
+  if (name == "name") {
+    options.sentinel.name = value.Scalar();
+  } else if (name == "password") {
+    options.sentinel.password = Secret(value.Scalar());
+  } else if (name == "username" || name == "password_file" || name == "password_env") {
+    SetOption("sentinel_" + name, value.Scalar(), options);
+  } else {
+    return Invalid(value.Mark(),
+                   ExpectedFound("sentinel",
+                                 "one of name, addresses, username, password, password_file and "
+                                 "password_env",
+                                 name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> ReadSentinel(const YAML::Node& value, Options& options) {
+  if (!value.IsMap()) return Invalid(value.Mark(), "sentinel: expected fields, such as name");
+  options.topology = Topology::kSentinel;
+  for (const auto& field : value) {
+    auto problem = ReadSentinelField(field.first.Scalar(), field.second, options);
+    if (problem) return problem;
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> ReadField(const std::string& name, const YAML::Node& value, Options& options) {
   if (name == "url") return std::nullopt;  // Read before all others.
   if (name == "tls") return ReadTls(value, options);
+  if (name == "sentinel") return ReadSentinel(value, options);
+  if (name == "cluster") {
+    constexpr std::uint16_t kUsualPort = 6379;
+    options.topology = Topology::kCluster;
+    return ReadSeeds(name, value, kUsualPort, options);
+  }
   return ReadScalar(name, value, options);
 }
 
@@ -74,6 +129,9 @@ Result<Options> Read(const YAML::Node& root) {
   for (const auto& field : root) {
     if (!field.first.IsScalar()) return Invalid(field.first.Mark(), "expected a field's name");
     if (auto problem = ReadField(field.first.Scalar(), field.second, options)) return *problem;
+  }
+  if (root["sentinel"] && root["cluster"]) {
+    return Invalid(root["cluster"].Mark(), "only one of sentinel and cluster may be given");
   }
   if (auto problem = FindProblem(options)) return *problem;
   return options;

@@ -19,6 +19,12 @@ namespace sluice::redis {
 ///     database: 2
 ///     tls: { ca_file: /etc/ssl/redis.pem } # or true
 ///     connect_timeout: 250ms
+///     sentinel:                            # in place of host and port
+///       name: mymaster
+///       addresses: [10.0.0.1:26379, 10.0.0.2:26379]
+///       username: watcher                  # if the sentinels ask for it
+///       password_file: /run/secrets/sentinel
+///     cluster: [10.0.0.1:6379, 10.0.0.2:6379]  # likewise
 ///
 /// An error says the line, what was found (except for passwords) and what would be right.
 [[nodiscard]] Result<Options> ParseYaml(const std::string& text);

@@ -57,6 +57,30 @@ TEST(RedisYamlTest, FieldsAddToAUrlWhereverItStands) {
 
 TEST(RedisYamlTest, TlsCanBeJustSwitchedOn) { EXPECT_TRUE(Parsed("tls: true").tls.enabled); }
 
+TEST(RedisYamlTest, SentinelsHaveFieldsOfTheirOwn) {
+  const Options options = Parsed(R"(
+username: alice
+password: pw
+sentinel:
+  name: mymaster
+  addresses: [10.0.0.1:7000, 10.0.0.2]
+  username: watcher
+  password_env: SENTINEL_PASSWORD
+)");
+  EXPECT_EQ(options.topology, Topology::kSentinel);
+  EXPECT_EQ(options.sentinel.name, "mymaster");
+  EXPECT_EQ(options.seeds, (std::vector<ServerAddress>{{"10.0.0.1", 7000}, {"10.0.0.2", 26379}}));
+  EXPECT_EQ(options.username, "alice");
+  EXPECT_EQ(options.sentinel.username, "watcher");
+  EXPECT_EQ(options.sentinel.password_env, "SENTINEL_PASSWORD");
+}
+
+TEST(RedisYamlTest, AClusterIsAListOfServers) {
+  const Options options = Parsed("cluster: [10.0.0.1, '[::1]:7000']");
+  EXPECT_EQ(options.topology, Topology::kCluster);
+  EXPECT_EQ(options.seeds, (std::vector<ServerAddress>{{"10.0.0.1", 6379}, {"::1", 7000}}));
+}
+
 TEST(RedisYamlTest, MistakesAreToldWithTheirLine) {
   EXPECT_THAT(MessageOf("host: a\nport: many\n"),
               AllOf(HasSubstr("line 2"), HasSubstr("port"), HasSubstr("'many'")));
@@ -64,6 +88,14 @@ TEST(RedisYamlTest, MistakesAreToldWithTheirLine) {
   EXPECT_THAT(MessageOf("host: [a, b]\n"), HasSubstr("host: expected one value"));
   EXPECT_THAT(MessageOf("host: [a\n"), HasSubstr("line"));
   EXPECT_THAT(MessageOf("just text"), HasSubstr("expected fields"));
+  EXPECT_THAT(MessageOf("cluster: 10.0.0.1\n"), HasSubstr("expected a list of addresses"));
+  EXPECT_THAT(MessageOf("cluster:\n- a:b\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("port"), HasSubstr("'b'")));
+  EXPECT_THAT(MessageOf("cluster: []\n"), HasSubstr("a cluster needs an address"));
+  EXPECT_THAT(MessageOf("sentinel: { addresses: [a] }\n"), HasSubstr("name of the primary"));
+  EXPECT_THAT(MessageOf("sentinel: { nmae: a }\n"), HasSubstr("found 'nmae'"));
+  EXPECT_THAT(MessageOf("cluster: [a]\nsentinel: { name: a, addresses: [a] }\n"),
+              HasSubstr("only one of sentinel and cluster"));
 }
 
 TEST(RedisYamlTest, NoMistakeShowsAPassword) {

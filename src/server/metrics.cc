@@ -43,7 +43,7 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
   telemetry::RedisSnapshot sum;
   for (const Worker* worker : workers) {
     const redis::Stats stats = worker->RedisStatsApprox();
-    sum.connected += stats.state == redis::State::kReady ? 1 : 0;
+    sum.connected += stats.connected;
     sum.connects += stats.connects;
     sum.connect_failures += stats.connect_failures;
     sum.disconnects += stats.disconnects;
@@ -51,6 +51,7 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
     sum.late_replies += stats.late_replies;
     sum.in_flight += stats.in_flight;
     sum.script_reloads += worker->StoreStatsApprox().reloads;
+    sum.given_back += worker->StoreStatsApprox().given_back;
   }
   return sum;
 }

@@ -106,7 +106,9 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
        return ReadOneOf(text, {"on", "shadow", "off"}, config.enforcement);
      },
      GetText<&Config::enforcement>},
-    {"store", "", "memory|URL", "Where limits live: memory, or redis://…, rediss://…, unix://….",
+    {"store", "", "memory|URL",
+     "Where limits live: memory, or redis://…, rediss://…, unix://…, redis-sentinel://…, "
+     "redis-cluster://….",
      false,
      [](Config& config, std::string_view text) -> Mistake {
        if (text != "memory") {

@@ -84,7 +84,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       operations_(operations),
       counters_(shared.rule_ids),
       identifier_(shared.identifier),
-      redis_(shared.redis ? std::make_unique<redis::Client>(loop, *shared.redis) : nullptr),
+      redis_(shared.redis ? redis::MakeService(loop, *shared.redis) : nullptr),
       redis_store_(redis_ ? std::make_unique<store::RedisStore>(
                                 loop, *redis_,
                                 store::RedisStoreOptions{.deadline = shared.config.store_deadline})

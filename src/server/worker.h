@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
-#include "redis/client.h"
+#include "redis/service.h"
 #include "rules/live_rules.h"
 #include "server/connection_facts.h"
 #include "server/shared.h"
@@ -111,7 +111,7 @@ class Worker final : public api::Host, private limiter::Observer {
   telemetry::LoopCounters counters_;
   std::shared_ptr<const identity::Identifier> identifier_;
   std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
-  std::unique_ptr<redis::Client> redis_;
+  std::unique_ptr<redis::Service> redis_;
   std::unique_ptr<store::RedisStore> redis_store_;
   rules::RulesReader reader_;
   limiter::Limiter limiter_;

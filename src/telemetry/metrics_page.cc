@@ -94,6 +94,9 @@ void WriteRedis(PrometheusText& text, const RedisSnapshot& redis) {
   One(text, "rate_limiter_redis_calls_total", kCounter, "Commands given to Redis.", redis.calls);
   One(text, "rate_limiter_redis_script_reloads_total", kCounter,
       "Times that Redis had forgotten the script.", redis.script_reloads);
+  One(text, "rate_limiter_redis_given_back_total", kCounter,
+      "Shares of limits that were taken and given back because another slot of a cluster denied.",
+      redis.given_back);
   One(text, "rate_limiter_redis_late_replies_total", kCounter,
       "Replies to commands that had timed out.", redis.late_replies);
   One(text, "rate_limiter_redis_in_flight", kGauge, "Commands that wait for a reply.",

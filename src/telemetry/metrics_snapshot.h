@@ -33,12 +33,13 @@ struct KeysSnapshot {
 
 /// What the Redis clients of all loops say together.
 struct RedisSnapshot {
-  std::uint64_t connected = 0;  ///< Clients that Redis has let in.
+  std::uint64_t connected = 0;  ///< Connections on which Redis has let us in.
   std::uint64_t connects = 0;
   std::uint64_t connect_failures = 0;
   std::uint64_t disconnects = 0;
   std::uint64_t calls = 0;
   std::uint64_t script_reloads = 0;
+  std::uint64_t given_back = 0;
   std::uint64_t late_replies = 0;
   std::uint64_t in_flight = 0;
 };

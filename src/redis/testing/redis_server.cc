@@ -108,7 +108,9 @@ done
 }
 
 RedisServer::RedisServer(RedisServerOptions options)
-    : options_(std::move(options)), folder_(MakeFolder()), port_(FreePort()) {
+    : options_(std::move(options)),
+      folder_(MakeFolder()),
+      port_(options_.port != 0 ? options_.port : FreePort()) {
   if (options_.tls) certificates_.emplace_back(folder_);
   WriteConfig();
   Start();
@@ -121,6 +123,7 @@ RedisServer::~RedisServer() {
 }
 
 void RedisServer::WriteConfig() {
+  std::ofstream(folder_ / "nodes.conf") << options_.cluster_nodes;
   std::ofstream config(folder_ / "redis.conf");
   config << "bind 127.0.0.1\nsave \"\"\nappendonly no\ndaemonize no\ndir " << folder_.string()
          << "\nlogfile " << (folder_ / "redis.log").string() << "\nunixsocket " << unix_socket()
@@ -155,7 +158,7 @@ void RedisServer::Spawn() {
   // Only what is safe between fork and exec in a program with threads.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // The parent died before it could be asked for.
-  execlp(program, program, config.c_str(), nullptr);
+  execlp(program, program, config.c_str(), options_.sentinel ? "--sentinel" : nullptr, nullptr);
   _exit(127);
 }
 

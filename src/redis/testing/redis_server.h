@@ -15,8 +15,11 @@ namespace sluice::redis::testing {
 
 struct RedisServerOptions {
   std::vector<std::string>
-      config{};      ///< More lines of redis.conf, such as "user alice on >pw ~* +@all".
-  bool tls = false;  ///< The port speaks TLS only, with a certificate of Certificates.
+      config{};                 ///< More lines of redis.conf, such as "user alice on >pw ~* +@all".
+  bool tls = false;             ///< The port speaks TLS only, with a certificate of Certificates.
+  bool sentinel = false;        ///< A sentinel.
+  std::uint16_t port = 0;       ///< 0: one that is free.
+  std::string cluster_nodes{};  ///< What nodes.conf says when it starts.
 };
 
 /// A certificate authority, what it has signed for the server (redis.test, 127.0.0.1) and for a

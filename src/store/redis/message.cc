@@ -19,6 +19,7 @@ constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
 
 char LetterOf(Operation operation) {
+  if (operation == kLookBeforeTake) return 'K';
   switch (operation) {
     case Operation::kCheck:
       return 'C';
@@ -170,6 +171,11 @@ std::size_t CountUses(std::span<Call* const> calls) {
   return uses;
 }
 
+bool IsCheck(Operation operation) {
+  return operation == Operation::kCheck || operation == Operation::kPeek ||
+         operation == kLookBeforeTake;
+}
+
 class Numbers {
  public:
   explicit Numbers(resp::Value reply) : at_(reply.begin()), end_(reply.end()) {}
@@ -204,8 +210,7 @@ void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
   use.verdict.delay = numbers.NextWait();
   Receipt receipt{.amount = numbers.Next(), .from_grant = numbers.Next()};
   const std::int64_t taken_at = numbers.Next();
-  const bool takes = call.operation == Operation::kCheck || call.operation == Operation::kPeek;
-  if (!takes) return;
+  if (!IsCheck(call.operation)) return;
   if (taken_at != kNothingTaken) {
     receipt.at = WallTime{Micros{taken_at}};
     if (use.limit->algorithm() == Algorithm::kConcurrency) receipt.slot = slot;
@@ -229,7 +234,7 @@ void ReadCall(Call& call, Numbers& numbers) {
   const std::int64_t answer = numbers.Next();
   call.ok = answer >= 0;
   if (!call.ok) call.error = ErrorCode::kForeignValue;
-  const bool is_check = call.operation == Operation::kCheck || call.operation == Operation::kPeek;
+  const bool is_check = IsCheck(call.operation);
   call.allowed = is_check ? answer == 1 : call.ok;
   call.affected = is_check || !call.ok ? 0 : static_cast<std::size_t>(answer);
   for (Use& use : call.uses) {

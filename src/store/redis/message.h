@@ -21,6 +21,10 @@ enum class CallBy : std::uint8_t {
   kText,  ///< EVAL: Redis keeps the script from then on.
 };
 
+/// The first half of a kCheck whose keys are in several places: says what a kPeek says, and notes,
+/// as a kCheck does, if the clock was set back. Only between the Redis store and its script.
+inline constexpr Operation kLookBeforeTake{0xFF};
+
 /// Appends the command that asks for all these calls. `now`: the time to judge by, instead of
 /// Redis' own; for tests.
 void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,

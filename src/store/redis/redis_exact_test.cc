@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "redis/service.h"
+#include "redis/testing/redis_cluster.h"
 #include "store/redis/testing/store_fixture.h"
 
 // Several processes, one Redis: what all of them together were allowed is the limit, exactly.
@@ -65,17 +68,17 @@ class Worker {
         questions_(questions),
         total_(questions.size() * rounds),
         clock_error_(clock_error),
-        client_(loop_, options),
-        store_(loop_, client_, {.deadline = seconds(60)}),
+        service_(redis::MakeService(loop_, options)),
+        store_(loop_, *service_, {.deadline = seconds(60)}),
         places_(std::min(kInFlight, total_)) {}
-  ~Worker() { client_.Close(); }
+  ~Worker() { service_->Close(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   // Whether all was answered.
   bool Run(int index) {
-    client_.Connect();
-    const auto ready = [this] { return client_.state() == redis::State::kReady; };
+    service_->Connect();
+    const auto ready = [this] { return service_->state() == redis::State::kReady; };
     if (!loop_.RunUntil(ready, SteadyClock::Now() + seconds(20))) return false;
     next_question_ = static_cast<std::size_t>(index) * 7;  // Not all on one key at one time.
     shared_.ready.fetch_add(1);
@@ -129,7 +132,7 @@ class Worker {
   const std::size_t total_;
   const Micros clock_error_;
   net::Loop loop_;
-  redis::Client client_;
+  std::unique_ptr<redis::Service> service_;
   RedisStore store_;
   std::vector<Place> places_;
   std::size_t next_question_ = 0;
@@ -138,7 +141,7 @@ class Worker {
 };
 
 // Asks from several processes at once; one of them has a clock that is an hour off.
-void AskFromAllProcesses(const redis::testing::RedisServer& server, Shared& shared,
+void AskFromAllProcesses(const redis::Options& options, Shared& shared,
                          const std::vector<Question>& questions, std::size_t rounds) {
   const pid_t parent = getpid();
   std::vector<pid_t> children;
@@ -151,7 +154,7 @@ void AskFromAllProcesses(const redis::testing::RedisServer& server, Shared& shar
       const Micros clock_error = index == 0 ? Micros(std::chrono::hours(1)) : Micros{0};
       bool ok = false;
       {
-        Worker worker(server.ClientOptions(), shared, questions, rounds, clock_error);
+        Worker worker(options, shared, questions, rounds, clock_error);
         ok = worker.Run(index);
       }
       _exit(ok ? 0 : 1);  // Nothing of the parent's ends here.
@@ -167,10 +170,10 @@ void AskFromAllProcesses(const redis::testing::RedisServer& server, Shared& shar
   EXPECT_EQ(shared.calls.load(), static_cast<std::int64_t>(questions.size() * rounds * kProcesses));
 }
 
-std::int64_t UsedInRedis(const redis::testing::RedisServer& server, const Limit& limit,
+std::int64_t UsedInRedis(const redis::Options& options, const Limit& limit,
                          const std::string& name) {
   net::Loop loop;
-  Asker asker(loop, server.ClientOptions());
+  Asker asker(loop, options);
   return asker.Used(limit, name);
 }
 
@@ -193,28 +196,35 @@ Limit LimitOf(Algorithm algorithm, std::int64_t cap) {
   std::abort();
 }
 
+// So many keys of one limit, each asked for more often than it allows.
+void ExpectExactly(const redis::Options& options, const Limit& limit, std::size_t keys,
+                   std::size_t rounds) {
+  SharedMemory shared;
+  std::vector<Question> questions;
+  for (std::size_t i = 0; i < keys; ++i) {
+    questions.push_back({{"key" + std::to_string(i)}, {&limit}, i});
+  }
+  AskFromAllProcesses(options, *shared, questions, rounds);
+  for (const Question& question : questions) {
+    EXPECT_EQ(shared->allowed[question.counter].load(), limit.cap()) << question.names[0];
+    EXPECT_EQ(UsedInRedis(options, limit, question.names[0]), limit.cap()) << question.names[0];
+  }
+}
+
 class ExactAcrossProcesses : public ::testing::TestWithParam<Algorithm> {
  protected:
-  void ExpectExactly(std::size_t keys, std::int64_t cap, std::size_t rounds) {
-    const Limit limit = LimitOf(GetParam(), cap);
-    std::vector<Question> questions;
-    for (std::size_t i = 0; i < keys; ++i) {
-      questions.push_back({{"key" + std::to_string(i)}, {&limit}, i});
-    }
-    AskFromAllProcesses(server_, *shared_, questions, rounds);
-    for (const Question& question : questions) {
-      EXPECT_EQ(shared_->allowed[question.counter].load(), cap) << question.names[0];
-      EXPECT_EQ(UsedInRedis(server_, limit, question.names[0]), cap) << question.names[0];
-    }
-  }
-
   redis::testing::RedisServer server_;
+  const redis::Options options_ = server_.ClientOptions();
   SharedMemory shared_;
 };
 
-TEST_P(ExactAcrossProcesses, FewKeysAllowTheLimitAndNotOneMore) { ExpectExactly(3, 1000, 600); }
+TEST_P(ExactAcrossProcesses, FewKeysAllowTheLimitAndNotOneMore) {
+  ExpectExactly(options_, LimitOf(GetParam(), 1000), 3, 600);
+}
 
-TEST_P(ExactAcrossProcesses, ManyKeysAllowTheLimitAndNotOneMore) { ExpectExactly(200, 21, 12); }
+TEST_P(ExactAcrossProcesses, ManyKeysAllowTheLimitAndNotOneMore) {
+  ExpectExactly(options_, LimitOf(GetParam(), 21), 200, 12);
+}
 
 TEST_P(ExactAcrossProcesses, CallsWithTwoLimitsTakeFromBothOrNeither) {
   // Ten keys of 50 share 300: in either order, the calls that pass are 300.
@@ -226,16 +236,16 @@ TEST_P(ExactAcrossProcesses, CallsWithTwoLimitsTakeFromBothOrNeither) {
     questions.push_back({{name, "common"}, {&own, &common}, i});
     questions.push_back({{"common", name}, {&common, &own}, i});
   }
-  AskFromAllProcesses(server_, *shared_, questions, 20);
+  AskFromAllProcesses(options_, *shared_, questions, 20);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < 10; ++i) {
     const std::int64_t allowed = shared_->allowed[i].load();
     EXPECT_LE(allowed, 50);
-    EXPECT_EQ(UsedInRedis(server_, own, "own" + std::to_string(i)), allowed);
+    EXPECT_EQ(UsedInRedis(options_, own, "own" + std::to_string(i)), allowed);
     total += allowed;
   }
   EXPECT_EQ(total, 300);
-  EXPECT_EQ(UsedInRedis(server_, common, "common"), 300);
+  EXPECT_EQ(UsedInRedis(options_, common, "common"), 300);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ExactAcrossProcesses,
@@ -244,6 +254,11 @@ INSTANTIATE_TEST_SUITE_P(All, ExactAcrossProcesses,
                                            Algorithm::kSlidingWindowCounter,
                                            Algorithm::kConcurrency),
                          [](const auto& test) { return std::string(AlgorithmName(test.param)); });
+
+TEST(ExactOnAClusterTest, AllProcessesTogetherAreAllowedTheLimitAndNotOneMore) {
+  const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
+  ExpectExactly(cluster.ClientOptions(), SlowBucket(300), 60, 150);
+}
 
 }  // namespace
 }  // namespace sluice::store::testing

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "redis/client.h"
 #include "store/redis/testing/documented_user.h"
 #include "store/redis/testing/store_fixture.h"
 

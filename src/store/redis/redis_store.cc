@@ -1,10 +1,10 @@
 #include "store/redis/redis_store.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <optional>
 #include <utility>
 
+#include "redis/slot.h"
 #include "store/decide.h"
 #include "store/redis/message.h"
 
@@ -13,27 +13,64 @@ namespace {
 
 // A script call holds up everybody else's; this many keys take Redis well under a millisecond.
 constexpr std::size_t kMaxKeys = 128;
-// Between two tries while Redis is loading or read-only.
+// Between two tries while Redis can't serve.
 constexpr Micros kPause = std::chrono::milliseconds(5);
+// Nobody waits for what is given back, so it may take longer than other calls.
+constexpr Micros kUndoPatience = std::chrono::seconds(1);
 
-// Error replies that prove that the script did not run, and that may pass.
-bool MayPass(std::string_view code) {
-  constexpr std::array<std::string_view, 6> kCodes{"LOADING",    "READONLY", "BUSY",
-                                                   "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"};
-  return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
+ErrorCode CodeOf(const redis::Answer& answer) {
+  if (answer) return ErrorCode::kStoreError;
+  return answer.error().ran == redis::Ran::kUnknown ? ErrorCode::kStoreTimeout
+                                                    : ErrorCode::kStoreUnavailable;
 }
 
-// Before version 7, Redis wraps what it said to the script's command.
-std::string_view ReplyCodeOf(resp::Value error) {
-  constexpr std::string_view kReadOnly = "READONLY";
-  const bool wrapped = error.text().find(": -READONLY ") != std::string_view::npos;
-  return wrapped ? kReadOnly : error.error_code();
+// Each key by itself.
+std::vector<Place> PlacesOfKeys(const Call& call, std::uint16_t slot) {
+  std::vector<std::string> keys;
+  for (const Use& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
+  std::vector<Place> places;
+  for (const std::string& key : keys) {
+    // What stands before it is the same for everybody who asks about both.
+    const auto rank = std::count_if(keys.begin(), keys.end(),
+                                    [&](const std::string& other) { return other < key; });
+    places.push_back({.slot = slot, .key = static_cast<std::uint32_t>(rank)});
+  }
+  return places;
 }
 
-ErrorCode CodeOf(const redis::CallError& error) {
-  return error.ran == redis::Ran::kUnknown ? ErrorCode::kStoreTimeout
-                                           : ErrorCode::kStoreUnavailable;
+bool InOnePlace(std::span<const Place> places) {
+  return std::all_of(places.begin(), places.end(),
+                     [&](const Place& place) { return place == places[0]; });
 }
+
+// What undoes what a use took, after whoever asked for it has gone.
+struct Undoing {
+  explicit Undoing(const Use& taken)
+      : scope(taken.key.scope),
+        tag(taken.key.tag),
+        rest(taken.key.rest),
+        limit(*taken.limit),
+        use(taken) {
+    const bool is_slot = limit.algorithm() == Algorithm::kConcurrency;
+    use.key = {.scope = scope, .tag = tag, .rest = rest};
+    use.limit = &limit;
+    use.cost = 0;
+    use.mode = Mode::kEnforce;
+    use.count_denied = false;
+    use.slot = is_slot ? taken.receipt.slot : 0;
+    call.operation = is_slot ? Operation::kRelease : Operation::kAdjust;
+    call.uses = {&use, 1};
+    call.context = this;
+    call.on_done = [](Call& /*call*/, void* context) {
+      const std::unique_ptr<Undoing> done(static_cast<Undoing*>(context));
+    };
+  }
+
+  const std::string scope, tag, rest;
+  const Limit limit;
+  Use use;
+  Call call;
+};
 
 }  // namespace
 
@@ -44,12 +81,16 @@ struct RedisStore::Batch {
   std::vector<Call*> calls;
   SteadyTime deadline;
   CallBy by = CallBy::kSha;
+  bool not_known_twice = false;  ///< The script, although somebody had brought it.
+  redis::Route route;
+  ErrorCode failure{};  ///< What the last answer was, if it is sent again.
 };
 
-RedisStore::RedisStore(net::Loop& loop, redis::Client& client, const RedisStoreOptions& options)
+RedisStore::RedisStore(net::Loop& loop, redis::Service& service, const RedisStoreOptions& options)
     : loop_(loop),
-      client_(client),
+      service_(service),
       options_(options),
+      has_slots_(service.has_slots()),
       flush_(loop, [this] { Flush(); }),
       retry_(loop, [this] { Retry(); }) {}
 
@@ -58,7 +99,7 @@ RedisStore::~RedisStore() {
   for (const auto& batch : under_way_) batch->store = nullptr;
   for (const auto& batch : under_way_) Fail(batch->calls, ErrorCode::kStoreTimeout);
   for (const auto& batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
-  Fail(waiting_, ErrorCode::kStoreUnavailable);
+  for (const Waiting& waiting : waiting_) Fail({waiting.call}, ErrorCode::kStoreUnavailable);
 }
 
 RedisStoreStats RedisStore::StatsApprox() const {
@@ -66,7 +107,9 @@ RedisStoreStats RedisStore::StatsApprox() const {
           .script_calls = counters_.script_calls.value(),
           .reloads = counters_.reloads.value(),
           .timeouts = counters_.timeouts.value(),
-          .failures = counters_.failures.value()};
+          .failures = counters_.failures.value(),
+          .scattered = counters_.scattered.value(),
+          .given_back = counters_.given_back.value()};
 }
 
 Answered RedisStore::Submit(Call& call) {
@@ -84,9 +127,39 @@ Answered RedisStore::Submit(Call& call) {
     return Answered::kNow;
   }
   call.pending = true;
-  waiting_.push_back(&call);
-  flush_.Ask();
+  const SteadyTime deadline = loop_.Now() + options_.deadline;
+  if (has_slots_) {
+    SubmitBySlot(call, deadline);
+  } else {
+    RunPart(call, 0, deadline);
+  }
   return Answered::kLater;
+}
+
+void RedisStore::SubmitBySlot(Call& call, SteadyTime deadline) {
+  places_.clear();
+  for (const Use& use : call.uses) {
+    buffer_.clear();
+    AppendRedisKey(use.key, buffer_);
+    places_.push_back({.slot = redis::SlotOf(buffer_)});
+  }
+  if (InOnePlace(places_)) return RunPart(call, places_[0].slot, deadline);
+  counters_.scattered.Add();
+  ScatteredCall::Run(*this, call, places_, deadline);
+}
+
+void RedisStore::RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) {
+  waiting_.push_back({&part, deadline, slot});
+  flush_.Ask();
+}
+
+void RedisStore::GiveBack(const Use& taken, std::uint16_t slot, WallTime now) {
+  if (ending_) return;
+  counters_.given_back.Add();
+  auto undoing = std::make_unique<Undoing>(taken);
+  undoing->call.now = now;
+  const Micros patience = std::max(options_.deadline, kUndoPatience);
+  RunPart(undoing.release()->call, slot, loop_.Now() + patience);
 }
 
 void RedisStore::SubmitBatch(std::span<Call* const> calls) {
@@ -94,23 +167,29 @@ void RedisStore::SubmitBatch(std::span<Call* const> calls) {
 }
 
 void RedisStore::Flush() {
-  std::vector<Call*> calls;
+  std::vector<Waiting> calls;
   calls.swap(waiting_);
+  if (has_slots_) {
+    std::stable_sort(calls.begin(), calls.end(),
+                     [](const Waiting& a, const Waiting& b) { return a.slot < b.slot; });
+  }
   auto batch = std::make_shared<Batch>();
   std::size_t keys = 0;
   const auto leave = [&] {
     if (batch->calls.empty()) return;
-    batch->store = this;
-    batch->deadline = loop_.Now() + options_.deadline;
     Send(batch);
     batch = std::make_shared<Batch>();
     keys = 0;
   };
-  for (Call* call : calls) {
+  for (const auto& [call, deadline, slot] : calls) {
     // With their own time, calls of different moments can't share a script call.
-    const bool same_time =
-        !options_.use_time_of_calls || batch->calls.empty() || batch->calls[0]->now == call->now;
-    if (keys + call->uses.size() > kMaxKeys || !same_time) leave();
+    const bool fits = batch->calls.empty() ||
+                      (keys + call->uses.size() <= kMaxKeys && batch->route.slot == slot &&
+                       batch->deadline == deadline &&
+                       (!options_.use_time_of_calls || batch->calls[0]->now == call->now));
+    if (!fits) leave();
+    batch->route.slot = slot;
+    batch->deadline = deadline;
     batch->calls.push_back(call);
     keys += call->uses.size();
   }
@@ -122,9 +201,10 @@ void RedisStore::Send(const std::shared_ptr<Batch>& batch) {
   buffer_.clear();
   const auto now = options_.use_time_of_calls ? std::optional(batch->calls[0]->now) : std::nullopt;
   AppendRequest(batch->calls, batch->by, now, buffer_);
+  batch->store = this;
   batch->place = under_way_.size();
   under_way_.push_back(batch);
-  client_.Send(buffer_, batch->deadline, [batch](const redis::Answer& answer) {
+  service_.Send(batch->route, buffer_, batch->deadline, [batch](const redis::Answer& answer) {
     if (batch->store != nullptr) batch->store->Receive(batch, answer);
   });
 }
@@ -137,30 +217,66 @@ void RedisStore::Forget(const Batch& batch) {
 
 void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer) {
   Forget(*batch);
-  if (!answer) return Fail(batch->calls, CodeOf(answer.error()));
-  if (answer.reply().is_error()) {
-    if (!SendAgain(batch, answer.reply())) Fail(batch->calls, ErrorCode::kStoreError);
+  if (answer && !answer.reply().is_error()) {
+    if (!ReadAnswers(answer.reply(), batch->calls)) {
+      return Fail(batch->calls, ErrorCode::kStoreError);
+    }
+    for (Call* call : batch->calls) Finish(*call);
     return;
   }
-  if (!ReadAnswers(answer.reply(), batch->calls)) {
-    return Fail(batch->calls, ErrorCode::kStoreError);
+  if (answer && answer.reply().error_code() == "NOSCRIPT" && batch->by == CallBy::kSha) {
+    return SendScript(batch);
   }
-  for (Call* call : batch->calls) Finish(*call);
+  batch->failure = CodeOf(answer);
+  switch (service_.Judge(answer, batch->route)) {
+    case redis::Next::kGiveUp:
+      return Fail(batch->calls, batch->failure);
+    case redis::Next::kNow:
+      return Send(batch);
+    case redis::Next::kLater:
+      return SendLater(batch);
+    case redis::Next::kApart:
+      return SendApart(batch);
+  }
 }
 
-bool RedisStore::SendAgain(const std::shared_ptr<Batch>& batch, resp::Value error) {
-  const std::string_view code = ReplyCodeOf(error);
-  if (code == "NOSCRIPT" && batch->by == CallBy::kSha) {
-    counters_.reloads.Add();
-    batch->by = CallBy::kText;
-    Send(batch);
-    return true;
-  }
+// One brings the script's text; the others, which follow it, find it known.
+void RedisStore::SendScript(const std::shared_ptr<Batch>& batch) {
+  counters_.reloads.Add();
+  if (told_at_ != loop_.Now()) told_.clear();
+  told_at_ = loop_.Now();
+  const std::uint16_t node = batch->route.sent_to;
+  const bool told = std::find(told_.begin(), told_.end(), node) != told_.end();
+  if (!told) told_.push_back(node);
+  if (!told || std::exchange(batch->not_known_twice, true)) batch->by = CallBy::kText;
+  Send(batch);
+}
+
+void RedisStore::SendLater(const std::shared_ptr<Batch>& batch) {
   // One pause before it is sent, and one for the answer.
-  if (!MayPass(code) || loop_.Now() + 2 * kPause >= batch->deadline) return false;
+  if (loop_.Now() + 2 * kPause >= batch->deadline) return Fail(batch->calls, batch->failure);
   if (to_retry_.empty()) retry_.Set(loop_.Now() + kPause);
   to_retry_.push_back(batch);
-  return true;
+}
+
+// The slot is moving, and not all keys are in one place. Each of them can be asked about alone.
+void RedisStore::SendApart(const std::shared_ptr<Batch>& batch) {
+  const std::uint16_t slot = batch->route.slot;
+  if (batch->calls.size() > 1) {
+    for (Call* call : batch->calls) {
+      auto alone = std::make_shared<Batch>();
+      alone->calls = {call};
+      alone->deadline = batch->deadline;
+      alone->route.slot = slot;
+      Send(alone);
+    }
+    return;
+  }
+  Call& call = *batch->calls[0];
+  const std::vector<Place> places = PlacesOfKeys(call, slot);
+  if (InOnePlace(places)) return SendLater(batch);
+  counters_.scattered.Add();
+  ScatteredCall::Run(*this, call, places, batch->deadline);
 }
 
 void RedisStore::Retry() {
@@ -169,7 +285,7 @@ void RedisStore::Retry() {
   for (const auto& batch : batches) {
     // Too late: what Redis said last is the answer.
     if (loop_.Now() >= batch->deadline) {
-      Fail(batch->calls, ErrorCode::kStoreError);
+      Fail(batch->calls, batch->failure);
     } else {
       Send(batch);
     }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "redis/client.h"
 #include "store/redis/testing/store_fixture.h"
 
 namespace sluice::store::testing {

@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "redis/client.h"
 #include "resp/encoder.h"
 #include "store/redis/testing/store_fixture.h"
 

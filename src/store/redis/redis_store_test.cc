@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "algo/testing/choices.h"
+#include "redis/testing/redis_server.h"
 #include "store/redis/testing/redis_driver.h"
 #include "store/testing/conformance.h"
 #include "store/testing/model_store.h"
@@ -17,8 +18,8 @@ namespace {
 using algo::testing::RandomChoices;
 using algo::testing::TestSeeds;
 
-RedisDriver& TheDriver() {
-  static RedisDriver driver;
+RedisDriver<redis::testing::RedisServer>& TheDriver() {
+  static RedisDriver<redis::testing::RedisServer> driver;
   return driver;
 }
 

@@ -331,7 +331,7 @@ local function run(operation, uses)
     use.subject = subjects[use.key]
   end
   local answer = 0
-  if operation == 'C' or operation == 'P' then
+  if operation == 'C' or operation == 'P' or operation == 'K' then
     answer = check(uses, operation == 'C')
   else
     for _, use in ipairs(uses) do

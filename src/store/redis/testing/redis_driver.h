@@ -1,26 +1,28 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "net/loop.h"
-#include "redis/client.h"
-#include "redis/testing/redis_server.h"
+#include "redis/service.h"
 #include "store/redis/redis_store.h"
 #include "store/testing/driver.h"
 
 namespace sluice::store::testing {
 
-/// A store on a Redis of its own, which judges by the time of the calls.
+/// A store on a Redis of its own, which judges by the time of the calls. `Servers`: a RedisServer,
+/// a SentinelSet or a RedisCluster.
+template <typename Servers>
 class RedisDriver final : public Driver {
  public:
   RedisDriver()
-      : client_(loop_, server_.ClientOptions()),
-        store_(loop_, client_, {.deadline = std::chrono::seconds(10), .use_time_of_calls = true}) {}
+      : service_(redis::MakeService(loop_, servers_.ClientOptions())),
+        store_(loop_, *service_,
+               {.deadline = std::chrono::seconds(10), .use_time_of_calls = true}) {}
 
   RedisStore& store() override { return store_; }
-  redis::testing::RedisServer& server() { return server_; }
 
   void Pump() override {
     bool turned = false;  // Asked before each turn: one is enough.
@@ -37,9 +39,9 @@ class RedisDriver final : public Driver {
   }
 
  private:
-  redis::testing::RedisServer server_;
+  Servers servers_;
   net::Loop loop_;
-  redis::Client client_;
+  std::unique_ptr<redis::Service> service_;
   RedisStore store_;
 };
 

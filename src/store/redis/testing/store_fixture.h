@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "net/loop.h"
-#include "redis/client.h"
+#include "redis/service.h"
 #include "redis/testing/redis_server.h"
 #include "store/redis/message.h"
 #include "store/redis/redis_store.h"
@@ -50,7 +51,9 @@ class Asker {
   Asker(net::Loop& loop, const redis::Options& options, Micros deadline = seconds(10))
       : Asker(loop, options, RedisStoreOptions{.deadline = deadline}) {}
   Asker(net::Loop& loop, const redis::Options& redis, const RedisStoreOptions& options)
-      : loop_(loop), client_(loop, redis), store_(std::in_place, loop, client_, options) {}
+      : loop_(loop),
+        client_(redis::MakeService(loop, redis)),
+        store_(std::in_place, loop, *client_, options) {}
 
   /// Submits a call that is about `limit` for each of the names. It is answered later.
   Asked& Submit(Operation operation, const Limit& limit, std::vector<std::string> names,
@@ -115,7 +118,7 @@ class Asker {
   }
 
   [[nodiscard]] const std::deque<Asked>& asked() const { return asked_; }
-  [[nodiscard]] redis::Client& client() { return client_; }
+  [[nodiscard]] redis::Service& client() { return *client_; }
   [[nodiscard]] RedisStore& store() { return *store_; }
   /// The client lives on.
   void DestroyStore() { store_.reset(); }
@@ -144,7 +147,7 @@ class Asker {
   }
 
   net::Loop& loop_;
-  redis::Client client_;
+  std::unique_ptr<redis::Service> client_;
   std::deque<Asked> asked_;
   std::size_t answered_ = 0;
   std::optional<RedisStore> store_;  ///< Goes first: it answers what is pending.

@@ -1,0 +1,304 @@
+#include "redis/cluster_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "redis/error_reply.h"
+#include "resp/encoder.h"
+
+namespace sluice::redis {
+namespace {
+
+// Between two questions for the map, at least.
+constexpr Micros kAskPause = std::chrono::milliseconds(50);
+// A node that has no slots, and that nobody has asked for so long, is let go.
+constexpr Micros kIdle = std::chrono::seconds(5);
+// More redirections than that are two nodes that disagree: they need a moment.
+constexpr std::uint8_t kMostRedirects = 5;
+
+std::string CommandOf(std::initializer_list<std::string_view> words) {
+  std::string command;
+  resp::AppendCommand(command, words);
+  return command;
+}
+
+Options NodeOptions(const Options& options, const ServerAddress& address) {
+  Options of_node = options;
+  of_node.topology = Topology::kSingle;
+  of_node.seeds.clear();
+  of_node.host = address.host;
+  of_node.port = address.port;
+  of_node.wait_for_connection = false;
+  return of_node;
+}
+
+void Add(const Stats& more, Stats& sum) {
+  sum.connected += more.connected;
+  sum.connects += more.connects;
+  sum.connect_failures += more.connect_failures;
+  sum.disconnects += more.disconnects;
+  sum.calls += more.calls;
+  sum.replies += more.replies;
+  sum.timeouts += more.timeouts;
+  sum.late_replies += more.late_replies;
+  sum.rejected += more.rejected;
+  sum.lost += more.lost;
+  sum.pushes += more.pushes;
+  sum.writes += more.writes;
+  sum.bytes_sent += more.bytes_sent;
+  sum.bytes_received += more.bytes_received;
+  sum.queued += more.queued;
+  sum.in_flight += more.in_flight;
+}
+
+}  // namespace
+
+ClusterClient::ClusterClient(net::Loop& loop, Options options)
+    : loop_(loop),
+      options_(std::move(options)),
+      address_(AddressOf(options_)),
+      ask_map_(CommandOf({"CLUSTER", "SLOTS"})),
+      asking_command_(CommandOf({"ASKING"})),
+      backoff_(options_.backoff_min, options_.backoff_max),
+      ask_again_(loop, [this] { AskForMap(); }),
+      sweep_(loop, [this] { Sweep(); }),
+      turn_end_(loop, [this] { RunUnsent(); }) {
+  owners_.fill(kNoNode);
+}
+
+ClusterClient::~ClusterClient() {
+  Close();
+  while (!unsent_.empty()) RunUnsent();
+}
+
+void ClusterClient::Connect() { AskForMap(); }
+
+void ClusterClient::Close() {
+  if (closed()) return;
+  SetMapState(State::kClosed);
+  ask_again_.Cancel();
+  sweep_.Cancel();
+  for (const Node& node : nodes_) {
+    if (node.client) node.client->Close();
+  }
+  RunUnsent();
+}
+
+void ClusterClient::Send(Route& route, std::string_view command, SteadyTime deadline,
+                         Handler handler) {
+  if (closed()) return Reject(std::move(handler), Failure::kClosed, "the client is closed");
+  const bool asking = IsNode(route.redirect);
+  route.sent_to = asking ? std::exchange(route.redirect, kNoNode) : OwnerOf(route.slot);
+  if (route.sent_to == kNoNode) {
+    AskForMap();
+    return Reject(std::move(handler), refused_ ? Failure::kRefused : Failure::kNotConnected,
+                  last_error_.empty() ? "nothing is known of it yet" : last_error_);
+  }
+  nodes_[route.sent_to].last_used = loop_.Now();
+  Client& client = *nodes_[route.sent_to].client;
+  if (client.state() == State::kWaiting) AskForMap();
+  if (asking) client.Send(asking_command_, deadline, [](const Answer&) {});
+  client.Send(command, deadline, std::move(handler));
+}
+
+Next ClusterClient::Judge(const Answer& answer, Route& route) {
+  if (closed()) return Next::kGiveUp;
+  if (!answer) {
+    const CallError& error = answer.error();
+    if (error.ran == Ran::kUnknown || error.failure == Failure::kRefused ||
+        error.failure == Failure::kQueueFull) {
+      return Next::kGiveUp;
+    }
+    AskForMap();
+    return Next::kLater;
+  }
+  const std::string_view code = CodeOf(answer.reply());
+  if (code == "MOVED" || code == "ASK") return Follow(code, answer.reply(), route);
+  if (code == "TRYAGAIN") return Next::kApart;
+  if (!MayPass(code)) return Next::kGiveUp;
+  AskForMap();
+  return Next::kLater;
+}
+
+Next ClusterClient::Follow(std::string_view code, resp::Value error, Route& route) {
+  Redirection to = ReadRedirection(error.text());
+  const bool moved = code == "MOVED";
+  if (moved) AskForMap();
+  if (to.address.port == 0) return Next::kLater;
+  if (to.address.host.empty() && IsNode(route.sent_to)) {
+    to.address.host = nodes_[route.sent_to].address.host;
+  }
+  const NodeIndex node = FindOrAdd(to.address);
+  if (moved) {
+    owners_[to.slot] = node;
+  } else {
+    route.redirect = node;
+  }
+  return ++route.redirects % kMostRedirects == 0 ? Next::kLater : Next::kNow;
+}
+
+bool ClusterClient::IsNode(NodeIndex index) const {
+  return index < nodes_.size() && nodes_[index].client != nullptr;
+}
+
+// Who has the slot. If nobody has: anybody, who will say so or know better. kNoNode without a map:
+// nobody has said yet that the seeds are one cluster.
+ClusterClient::NodeIndex ClusterClient::OwnerOf(std::uint16_t slot) const {
+  if (map_state() != State::kReady) return kNoNode;
+  if (IsNode(owners_[slot])) return owners_[slot];
+  for (const NodeIndex owner : owners_) {
+    if (IsNode(owner)) return owner;
+  }
+  return kNoNode;
+}
+
+ClusterClient::NodeIndex ClusterClient::FindOrAdd(const ServerAddress& address) {
+  std::size_t place = nodes_.size();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].client) place = std::min(place, i);
+    if (nodes_[i].client && nodes_[i].address == address) return static_cast<NodeIndex>(i);
+  }
+  Node node{.address = address,
+            .client = std::make_unique<Client>(loop_, NodeOptions(options_, address)),
+            .last_used = loop_.Now()};
+  const std::lock_guard lock(nodes_mutex_);
+  if (place == nodes_.size()) nodes_.emplace_back();
+  nodes_[place] = std::move(node);
+  return static_cast<NodeIndex>(place);
+}
+
+void ClusterClient::AskForMap() {
+  if (asks_ || closed()) return;
+  if (loop_.Now() < next_ask_) return ask_again_.Set(next_ask_);
+  StartAsking();
+}
+
+void ClusterClient::StartAsking() {
+  asks_ = true;
+  seeds_asked_ = false;
+  if (map_state() == State::kIdle) SetMapState(State::kConnecting);
+  ask_again_.Cancel();
+  to_ask_.clear();
+  ++turn_;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t index = (i + turn_) % nodes_.size();
+    if (nodes_[index].client) to_ask_.push_back(static_cast<NodeIndex>(index));
+  }
+  // The last one is asked first.
+  std::stable_partition(to_ask_.begin(), to_ask_.end(), [this](NodeIndex index) {
+    return nodes_[index].client->state() != State::kReady;
+  });
+  AskNext();
+}
+
+void ClusterClient::AskNext() {
+  if (to_ask_.empty() && !seeds_asked_) {
+    seeds_asked_ = true;
+    for (const ServerAddress& seed : options_.seeds) to_ask_.push_back(FindOrAdd(seed));
+    std::reverse(to_ask_.begin(), to_ask_.end());
+  }
+  if (to_ask_.empty()) return OnNobodyKnows();
+  const NodeIndex asked = to_ask_.back();
+  to_ask_.pop_back();
+  nodes_[asked].last_used = loop_.Now();
+  nodes_[asked].client->Send(ask_map_, loop_.Now() + options_.connect_timeout,
+                             [this, asked](const Answer& answer) { OnMap(asked, answer); });
+}
+
+void ClusterClient::OnMap(NodeIndex asked, const Answer& answer) {
+  if (closed()) return;
+  const ServerAddress& address = nodes_[asked].address;
+  if (!answer) {
+    refused_ = answer.error().failure == Failure::kRefused;
+    last_error_ = answer.error().message;
+    return AskNext();
+  }
+  const auto ranges = ReadSlotRanges(answer.reply(), address.host);
+  if (!ranges) {
+    refused_ = !MayPass(CodeOf(answer.reply()));
+    last_error_ = ToText(address) + ": CLUSTER SLOTS: " + Describe(answer.reply());
+    return AskNext();
+  }
+  refused_ = false;
+  last_error_.clear();
+  backoff_.Reset();
+  asks_ = false;
+  // So that those who lost a node together don't ask together.
+  next_ask_ = loop_.Now() + kAskPause + Backoff(kAskPause, kAskPause).Next();
+  TakeOver(*ranges);
+}
+
+void ClusterClient::OnNobodyKnows() {
+  asks_ = false;
+  if (map_state() == State::kConnecting) SetMapState(State::kWaiting);
+  next_ask_ = loop_.Now() + backoff_.Next();
+  ask_again_.Set(next_ask_);
+}
+
+void ClusterClient::TakeOver(const std::vector<SlotRange>& ranges) {
+  owners_.fill(kNoNode);
+  std::vector<bool> owns;
+  for (const SlotRange& range : ranges) {
+    const NodeIndex owner = FindOrAdd(range.owner);
+    std::fill(owners_.begin() + range.first, owners_.begin() + range.last + 1, owner);
+    nodes_[owner].client->Connect();
+    owns.resize(nodes_.size());
+    owns[owner] = true;
+  }
+  {
+    const std::lock_guard lock(nodes_mutex_);
+    for (std::size_t i = 0; i < owns.size(); ++i) nodes_[i].owns = owns[i];
+  }
+  SetMapState(State::kReady);
+  sweep_.Set(loop_.Now() + kIdle);
+}
+
+// Not inside a handler of a node's.
+void ClusterClient::Sweep() {
+  std::vector<bool> owns(nodes_.size());
+  for (const NodeIndex owner : owners_) {
+    if (IsNode(owner)) owns[owner] = true;
+  }
+  bool more = false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    if (owns[i] || !node.client) continue;
+    const Stats stats = node.client->StatsApprox();
+    if (asks_ || loop_.Now() < node.last_used + kIdle || stats.queued + stats.in_flight > 0) {
+      more = true;
+      continue;
+    }
+    const std::lock_guard lock(nodes_mutex_);
+    Add(stats, gone_);
+    gone_.connected = 0;
+    node.client.reset();
+  }
+  if (more) sweep_.Set(loop_.Now() + kIdle);
+}
+
+void ClusterClient::Reject(Handler handler, Failure failure, const std::string& message) {
+  unsent_.push_back({std::move(handler), {failure, Ran::kNotSent, address_ + ": " + message}});
+  turn_end_.Ask();
+}
+
+void ClusterClient::RunUnsent() {
+  const std::vector<Unsent> unsent = std::exchange(unsent_, {});
+  for (const Unsent& call : unsent) call.handler(Answer(call.error));
+}
+
+Stats ClusterClient::StatsApprox() const {
+  const std::lock_guard lock(nodes_mutex_);
+  Stats sum = gone_;
+  sum.state = map_state_.load(std::memory_order_relaxed);
+  for (const Node& node : nodes_) {
+    if (!node.client) continue;
+    const Stats stats = node.client->StatsApprox();
+    Add(stats, sum);
+    if (sum.state == State::kReady && node.owns && stats.state == State::kWaiting) {
+      sum.state = State::kWaiting;
+    }
+  }
+  return sum;
+}
+
+}  // namespace sluice::redis

@@ -1,0 +1,222 @@
+#include "store/redis/scattered_call.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "store/redis/message.h"
+
+namespace sluice::store {
+namespace {
+
+bool CountsDenied(const Use& use) {
+  return use.count_denied && use.mode != Mode::kShadow &&
+         use.limit->algorithm() != Algorithm::kConcurrency;
+}
+
+bool TookSomething(const Use& use) { return use.receipt.amount > 0 || use.receipt.from_grant > 0; }
+
+bool OnlyReads(Operation operation) {
+  return operation == Operation::kPeek || operation == Operation::kInspect;
+}
+
+}  // namespace
+
+void ScatteredCall::Run(PartRunner& runner, Call& call, std::span<const Place> places,
+                        SteadyTime deadline) {
+  auto scattered =
+      std::unique_ptr<ScatteredCall>(new ScatteredCall(runner, call, places, deadline));
+  scattered.release()->Begin();  // From now on its own.
+}
+
+ScatteredCall::ScatteredCall(PartRunner& runner, Call& call, std::span<const Place> places,
+                             SteadyTime deadline)
+    : runner_(runner), call_(call), deadline_(deadline), original_(call.uses.size()) {
+  std::iota(original_.begin(), original_.end(), std::size_t{0});
+  std::stable_sort(original_.begin(), original_.end(),
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  for (std::size_t i = 0; i < original_.size(); ++i) {
+    const Place& place = places[original_[i]];
+    if (i == 0 || place != places[original_[i - 1]]) {
+      parts_.push_back({.slot = place.slot, .first = i});
+    }
+    ++parts_.back().count;
+    uses_.push_back(call.uses[original_[i]]);
+  }
+  // Who can't deny comes last, and never has to be given back for the others' sake.
+  std::stable_partition(parts_.begin(), parts_.end(), [this](const Part& part) {
+    const auto uses = UsesOf(part);
+    return std::any_of(uses.begin(), uses.end(),
+                       [](const Use& use) { return use.mode == Mode::kEnforce; });
+  });
+}
+
+std::span<Use> ScatteredCall::UsesOf(const Part& part) {
+  return std::span(uses_).subspan(part.first, part.count);
+}
+
+const Verdict& ScatteredCall::LookedAt(const Use& use) const {
+  return looked_[static_cast<std::size_t>(&use - uses_.data())];
+}
+
+void ScatteredCall::Begin() {
+  const bool is_check = call_.operation == Operation::kCheck;
+  stage_ = is_check ? Stage::kLook : Stage::kEach;
+  RunAll(is_check ? kLookBeforeTake : call_.operation);
+}
+
+void ScatteredCall::RunAll(Operation operation) {
+  for (Part& part : parts_) RunPart(part, operation);
+}
+
+void ScatteredCall::RunPart(Part& part, Operation operation) {
+  part.call = {.operation = operation, .uses = UsesOf(part)};
+  Run(part.call, part.slot);
+}
+
+void ScatteredCall::Run(Call& part, std::uint16_t slot) {
+  part.now = call_.now;
+  part.pending = true;
+  part.context = this;
+  part.on_done = [](Call& done, void* context) {
+    static_cast<ScatteredCall*>(context)->OnDone(done);
+  };
+  ++outstanding_;
+  runner_.RunPart(part, slot, deadline_);
+}
+
+void ScatteredCall::OnDone(const Call& done) {
+  if (!done.ok) {
+    ++failed_;
+    // That something may have happened is never forgotten.
+    if (failed_ == 1 || done.error == ErrorCode::kStoreTimeout) error_ = done.error;
+  }
+  if (--outstanding_ > 0) return;
+  switch (stage_) {
+    case Stage::kEach:
+      return AnswerEach();
+    case Stage::kLook:
+      return JudgeLook();
+    case Stage::kTake:
+      return JudgeTake();
+    case Stage::kCount:
+      return ReadCounts();
+  }
+}
+
+void ScatteredCall::JudgeLook() {
+  if (failed_ > 0) return Fail(error_);
+  for (const Use& use : uses_) looked_.push_back(use.verdict);
+  const bool allowed =
+      std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.call.allowed; });
+  if (!allowed) return Count(0);
+  stage_ = Stage::kTake;
+  TakeNext();
+}
+
+void ScatteredCall::TakeNext() {
+  if (taken_ == parts_.size()) return Answer(true);
+  RunPart(parts_[taken_], Operation::kCheck);
+}
+
+void ScatteredCall::JudgeTake() {
+  const Call& part = parts_[taken_].call;
+  if (part.ok && part.allowed) {
+    ++taken_;
+    return TakeNext();
+  }
+  GiveBackTaken();
+  // What was taken before may stay taken.
+  if (!part.ok) return Fail(taken_ > 0 ? ErrorCode::kStoreTimeout : error_);
+  Count(taken_ + 1);
+}
+
+// All but what denied calls are to take anyway.
+void ScatteredCall::GiveBackTaken() {
+  for (std::size_t i = 0; i < taken_; ++i) {
+    const bool failed = failed_ > 0;
+    for (Use& use : UsesOf(parts_[i])) {
+      if (!failed && CountsDenied(use)) continue;
+      if (TookSomething(use)) runner_.GiveBack(use, parts_[i].slot, call_.now);
+      use.receipt = {};
+      use.verdict = LookedAt(use);
+    }
+  }
+}
+
+// The call is denied: those of its limits that count denied calls take what they can, each for
+// itself. The others of the same place are looked at again, since they may be about the same key.
+void ScatteredCall::Count(std::size_t first_part) {
+  stage_ = Stage::kCount;
+  const auto parts = std::span(parts_).subspan(first_part);
+  std::vector<std::uint16_t> slots;
+  for (const Part& part : parts) {
+    const auto uses = UsesOf(part);
+    if (std::none_of(uses.begin(), uses.end(), CountsDenied)) continue;
+    for (Use& use : uses) {
+      const bool counts = CountsDenied(use);
+      use.mode = Mode::kEnforce;
+      if (!counts) use.cost = 0;
+      counts_.push_back(
+          {.operation = counts ? Operation::kCheck : Operation::kPeek, .uses = {&use, 1}});
+      slots.push_back(part.slot);
+    }
+  }
+  if (counts_.empty()) return Answer(false);
+  for (std::size_t i = 0; i < counts_.size(); ++i) Run(counts_[i], slots[i]);
+}
+
+// The denial stands, whatever became of the counting.
+void ScatteredCall::ReadCounts() {
+  for (const Call& count : counts_) {
+    Use& use = count.uses[0];
+    const Verdict& looked = LookedAt(use);
+    if (!count.ok) {
+      use.verdict = looked;
+      use.receipt = {};
+    }
+    use.verdict.outcome = looked.outcome;
+    use.verdict.retry_after = looked.retry_after;
+  }
+  Answer(false);
+}
+
+void ScatteredCall::AnswerEach() {
+  if (failed_ > 0) {
+    const bool some_happened = failed_ < parts_.size() && !OnlyReads(call_.operation);
+    return Fail(some_happened ? ErrorCode::kStoreTimeout : error_);
+  }
+  bool allowed = true;
+  for (const Part& part : parts_) {
+    allowed = allowed && part.call.allowed;
+    call_.affected += part.call.affected;
+  }
+  Answer(allowed);
+}
+
+void ScatteredCall::Answer(bool allowed) {
+  const bool is_check = call_.operation == Operation::kCheck || call_.operation == Operation::kPeek;
+  call_.ok = true;
+  call_.allowed = allowed;
+  for (std::size_t i = 0; i < uses_.size(); ++i) {
+    Use& use = call_.uses[original_[i]];
+    use.verdict = uses_[i].verdict;
+    if (!allowed) use.verdict.delay = Micros{0};
+    if (is_check) use.receipt = uses_[i].receipt;
+  }
+  Finish();
+}
+
+void ScatteredCall::Fail(ErrorCode error) {
+  call_.ok = false;
+  call_.error = error;
+  Finish();
+}
+
+void ScatteredCall::Finish() {
+  const std::unique_ptr<ScatteredCall> self(this);
+  call_.pending = false;
+  if (call_.on_done != nullptr) call_.on_done(call_, call_.context);
+}
+
+}  // namespace sluice::store
