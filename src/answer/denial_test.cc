@@ -43,9 +43,8 @@ class DenialTest : public ::testing::Test {
 
   // What a caller gets that exceeds this rule's limit of one in an hour.
   Told Deny(std::string_view rule, bool wants_problem = false) {
-    const std::string yaml =
-        "rules: [{ id: r1, algorithm: fixed_window, limit: 1, window: 1h, " + std::string(rule) +
-        " }]";
+    const std::string yaml = "rules: [{ id: r1, algorithm: fixed_window, limit: 1, window: 1h, " +
+                             std::string(rule) + " }]";
     EXPECT_EQ(live_.Load("rules.yaml", yaml, kStart).outcome, rules::LoadOutcome::kActivated);
     for (int i = 0; i < 2; ++i) {
       question_.Clear();

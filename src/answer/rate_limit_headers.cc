@@ -113,8 +113,8 @@ void AddDraft6(const Question& question, const Numbers& numbers, HeaderSink& hea
 
 void AddDraft7(const Question& question, const Numbers& numbers, HeaderSink& headers) {
   headers.Add("RateLimit", "limit=" + std::to_string(numbers.limit) + ", remaining=" +
-                                std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
-                                ", reset=" + std::to_string(SecondsOf(numbers.reset)));
+                               std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
+                               ", reset=" + std::to_string(SecondsOf(numbers.reset)));
   headers.Add("RateLimit-Policy", PlainPolicies(question));
 }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 
+#include "answer/rate_limit_headers.h"
+#include "answer/refusal_text.h"
 #include "api/call_fields.h"
 #include "api/check_body.h"
-#include "answer/rate_limit_headers.h"
 #include "api/decision_body.h"
 #include "api/http_routes.h"
 #include "api/json_body.h"
-#include "answer/refusal_text.h"
 #include "base/json_writer.h"
 #include "base/wide_math.h"
 

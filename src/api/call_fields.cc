@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "api/decision_body.h"
 #include "answer/rate_limit_headers.h"
+#include "api/decision_body.h"
 #include "wire/http_name.h"
 
 namespace sluice::api {

@@ -33,7 +33,8 @@ void AnswerCaller(HttpCall& call, Reader reader, std::string_view body, std::str
   const WallTime now = loop.host().now();
   const Denial denial(question, answer, call.wants_problem);
   const bool passes = answer.status == 200;
-  wire::HttpResponse response = Begin(loop, call.asked, reader, passes ? 200 : denial.status(), out);
+  wire::HttpResponse response =
+      Begin(loop, call.asked, reader, passes ? 200 : denial.status(), out);
   const Micros wait = WaitOf(question);
   AddRateLimitHeaders(question, now, loop.options().header_style,
                       wait > Micros{0} ? loop.Jitter(wait) : Micros{0}, response);
@@ -44,8 +45,8 @@ void AnswerCaller(HttpCall& call, Reader reader, std::string_view body, std::str
 }
 
 void RefuseCaller(const HttpExchange& exchange, Reader reader, const Problem& problem) {
-  wire::HttpResponse response = Begin(exchange.loop, exchange.asked, reader,
-                                      KindOf(problem.code).status, exchange.out);
+  wire::HttpResponse response =
+      Begin(exchange.loop, exchange.asked, reader, KindOf(problem.code).status, exchange.out);
   if (problem.code == ProblemCode::kInvalidToken) response.Add("WWW-Authenticate", "Bearer");
   FinishWithProblem(problem, response);
 }

@@ -1,11 +1,11 @@
 #include <charconv>
 
+#include "answer/rate_limit_headers.h"
 #include "api/call_fields.h"
 #include "api/check_body.h"
 #include "api/decision_body.h"
 #include "api/http_routes.h"
 #include "api/json_body.h"
-#include "answer/rate_limit_headers.h"
 #include "base/json_writer.h"
 #include "base/random.h"
 

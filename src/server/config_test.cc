@@ -126,7 +126,7 @@ TEST_F(ConfigTest, SettingsOfTlsThatContradictEachOtherAreTold) {
   EXPECT_THAT(Mistakes(), AllOf(HasSubstr("http_tls: listen and certificate go together"),
                                 HasSubstr("resp_tls: client_ca says whose")));
   sources_.flags = {{"http_tls.minimum_version", "1.1"}, {"http_tls.client_ca", "ca.pem"}};
-  EXPECT_THAT(Mistakes(), AllOf(HasSubstr("http_tls.minimum_version: '1.1' is none of 1.2 1.3"),
+  EXPECT_THAT(Mistakes(), AllOf(HasSubstr("--http-tls-minimum-version: '1.1' is none of 1.2 1.3"),
                                 HasSubstr("http_tls: client_ca says whose")));
 }
 

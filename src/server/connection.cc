@@ -32,10 +32,13 @@ Connection::Connection(Connections& all, net::Fd socket, const net::PeerAddress&
       tls_(std::move(tls)),
       active_(all.loop_.Now()),
       request_began_(active_) {
-  if (tls_) {
+  if (all.proxies_ != nullptr && all.proxies_->TrustsPeer(AddressOf(peer.bytes()))) {
+    proxy_header_ = std::make_unique<identity::ProxyProtocolReader>();
+  }
+  if (tls_ || proxy_header_) {
     session_ = std::make_unique<HandshakeSession>();
   } else {
-    session_ = all.make_session_(*this, {.peer = peer_});
+    BeginSession({});
   }
   all_.loop_.Watch(socket_.get(), kInput, *this);
 }
@@ -72,9 +75,12 @@ void Connection::Read() {
   for (int i = 0; i < kMostReadsPerTurn && readable_ && !closed_ && WantsToRead(); ++i) {
     const ssize_t count = recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (count > 0) {
-      const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
+      std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
       all_.counters_.bytes_in.Add(bytes.size());
-      if (tls_) {
+      if (proxy_header_) TakeProxyHeader(bytes);
+      if (bytes.empty()) {
+        // All of it was the proxy's.
+      } else if (tls_) {
         TakeSealed(bytes);
       } else {
         Take(bytes);
@@ -91,6 +97,26 @@ void Connection::Read() {
     }
   }
   if (!closed_) all_.WriteAtTurnEnd(*this);
+}
+
+void Connection::BeginSession(ConnectionFacts facts) {
+  facts.peer = peer_;
+  facts.proxied_for = proxied_for_;
+  session_ = all_.make_session_(*this, facts);
+}
+
+// Takes it off the bytes; what is left is the connection's own.
+void Connection::TakeProxyHeader(std::string_view& bytes) {
+  using Status = identity::ProxyProtocolReader::Status;
+  const Status status = proxy_header_->Read(bytes);
+  if (status == Status::kDone) {
+    proxied_for_ = proxy_header_->source();
+    proxy_header_.reset();
+    if (!tls_) BeginSession({});
+  } else {
+    bytes = {};
+    if (status == Status::kError) Close(&all_.counters_.bad_proxy_header);
+  }
 }
 
 void Connection::Take(std::string_view bytes) {

@@ -3,8 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "api/session.h"
+#include "base/network.h"
+#include "identity/proxy_protocol.h"
 #include "net/address.h"
 #include "net/fd.h"
 #include "net/readiness.h"
@@ -48,6 +52,8 @@ class Connection final : public api::SessionHost, private net::Watcher {
     const std::size_t sealed = tls_ ? tls_->output().size() : 0;
     return session_->output().size() - written_ + sealed;
   }
+  void BeginSession(ConnectionFacts facts);
+  void TakeProxyHeader(std::string_view& bytes);
   void Take(std::string_view bytes);
   void TakeSealed(std::string_view bytes);
   void OnHandshake();
@@ -66,6 +72,8 @@ class Connection final : public api::SessionHost, private net::Watcher {
   const net::PeerAddress peer_;
   std::unique_ptr<api::Session> session_;
   std::unique_ptr<net::TlsChannel> tls_;
+  std::unique_ptr<identity::ProxyProtocolReader> proxy_header_;  // While it is being read.
+  std::optional<Address> proxied_for_;
   std::size_t written_ = 0;   // So much of the output; with TLS, so much of it is sealed.
   std::size_t position_ = 0;  // In all_.connections_.
   SteadyTime active_;         // When bytes last went either way.

@@ -14,6 +14,7 @@ ConnectionTotals& ConnectionTotals::operator+=(const ConnectionCounters& counter
   reset += counters.reset.value();
   cut += counters.cut.value();
   fd_limit += counters.fd_limit.value();
+  bad_proxy_header += counters.bad_proxy_header.value();
   bytes_in += counters.bytes_in.value();
   bytes_out += counters.bytes_out.value();
   for (std::size_t i = 0; i < handshakes.values.size(); ++i) {

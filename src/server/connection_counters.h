@@ -14,11 +14,12 @@ struct ConnectionCounters {
   Counter refused_total{};        ///< There were too many in all.
   Counter refused_per_address{};  ///< There were too many from one address.
   Counter idle_closed{};
-  Counter slow_closed{};      ///< A request that did not end, or an answer that was not taken.
-  Counter output_overflow{};  ///< Closed above hard_output_bytes.
-  Counter reset{};            ///< The client vanished.
-  Counter cut{};              ///< Open when the time to drain was over.
-  Counter fd_limit{};         ///< Turned away for want of a file descriptor.
+  Counter slow_closed{};       ///< A request that did not end, or an answer that was not taken.
+  Counter output_overflow{};   ///< Closed above hard_output_bytes.
+  Counter reset{};             ///< The client vanished.
+  Counter cut{};               ///< Open when the time to drain was over.
+  Counter fd_limit{};          ///< Turned away for want of a file descriptor.
+  Counter bad_proxy_header{};  ///< A trusted proxy did not begin with the PROXY protocol.
   Counter bytes_in{};
   Counter bytes_out{};
   telemetry::By<telemetry::TlsHandshake, Counter> handshakes{};
@@ -37,6 +38,7 @@ struct ConnectionTotals {
   std::uint64_t reset = 0;
   std::uint64_t cut = 0;
   std::uint64_t fd_limit = 0;
+  std::uint64_t bad_proxy_header = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   telemetry::By<telemetry::TlsHandshake, std::uint64_t> handshakes{};

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "base/network.h"
 #include "net/address.h"
 #include "net/tls_channel.h"
 
@@ -8,8 +11,9 @@ namespace sluice::server {
 /// What is known of a connection when its conversation begins, whatever is said in it.
 struct ConnectionFacts {
   net::PeerAddress peer{};
-  bool asked_for_certificate = false;  ///< By TLS: what `subject` says is all there is to say.
-  net::TlsSubject subject{};           ///< What the client's certificate says.
+  std::optional<Address> proxied_for{};  ///< Whom a trusted proxy at the other end speaks for.
+  bool asked_for_certificate = false;    ///< By TLS: what `subject` says is all there is to say.
+  net::TlsSubject subject{};             ///< What the client's certificate says.
 };
 
 }  // namespace sluice::server

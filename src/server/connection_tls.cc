@@ -48,10 +48,8 @@ void Connection::OnHandshake() {
   if (tls_->established()) {
     const net::ClientCertificates asked = tls_->context().options().client_certificates;
     Count(tls_->resumed() ? TlsHandshake::kResumed : TlsHandshake::kDone);
-    session_ =
-        all_.make_session_(*this, {.peer = peer_,
-                                   .asked_for_certificate = asked != net::ClientCertificates::kOff,
-                                   .subject = tls_->subject()});
+    BeginSession({.asked_for_certificate = asked != net::ClientCertificates::kOff,
+                  .subject = tls_->subject()});
   } else if (tls_->state() == State::kFailed) {
     Count(ResultOf(tls_->failure()));
     session_->Drain();

@@ -29,10 +29,11 @@ Micros SweepIntervalFor(const ConnectionLimits& limits) {
 }  // namespace
 
 Connections::Connections(net::Loop& loop, Admission& admission, const ConnectionLimits& limits,
-                         MakeSession make_session)
+                         const identity::TrustedProxies* proxies, MakeSession make_session)
     : loop_(loop),
       admission_(admission),
       limits_(limits),
+      proxies_(proxies),
       make_session_(std::move(make_session)),
       sweep_interval_(SweepIntervalFor(limits)),
       read_buffer_(kReadBytes),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/session.h"
+#include "identity/client_address.h"
 #include "net/address.h"
 #include "net/fd.h"
 #include "net/loop.h"
@@ -32,8 +33,9 @@ using MakeSession =
 /// second or, for short limits, more often: none of them costs a busy connection anything.
 class Connections {
  public:
+  /// `proxies`: who must begin with the PROXY protocol, which is read of nobody else; null: nobody.
   Connections(net::Loop& loop, Admission& admission, const ConnectionLimits& limits,
-              MakeSession make_session);
+              const identity::TrustedProxies* proxies, MakeSession make_session);
   /// Closes all.
   ~Connections();
   Connections(const Connections&) = delete;
@@ -67,6 +69,7 @@ class Connections {
   net::Loop& loop_;
   Admission& admission_;
   const ConnectionLimits limits_;
+  const identity::TrustedProxies* const proxies_;
   const MakeSession make_session_;
   const Micros sweep_interval_;
   ConnectionCounters counters_;

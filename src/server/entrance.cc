@@ -15,8 +15,8 @@ Entrance::Entrance(net::Loop& main, Loops& loops, Admission& admission,
   for (std::size_t i = 0; i < loops.size(); ++i) makers.push_back(make_session(i));
   connections_.resize(loops.size());
   loops.Do([&](std::size_t i) {
-    connections_[i] =
-        std::make_unique<Connections>(loops[i], admission, options_.limits, std::move(makers[i]));
+    connections_[i] = std::make_unique<Connections>(loops[i], admission, options_.limits,
+                                                    options_.proxies, std::move(makers[i]));
   });
 }
 

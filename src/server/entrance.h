@@ -25,6 +25,8 @@ struct EntranceOptions {
   /// What a client is told for which there is no room, before its connection is closed. With TLS
   /// it is told nothing: it would take a handshake.
   std::string refusal{};
+  /// Who must begin with the PROXY protocol; null: it is not spoken here.
+  const identity::TrustedProxies* proxies = nullptr;
 };
 
 /// Where the clients of one protocol come in: its listeners, and its connections on every loop.

@@ -28,6 +28,7 @@ void AddConnections(const ConnectionTotals& from, Protocol protocol, telemetry::
   bounds[Bound::kIdle] += from.idle_closed;
   bounds[Bound::kSlowRequest] += from.slow_closed;
   bounds[Bound::kOutputBuffer] += from.output_overflow;
+  to.protocol_errors[protocol] += from.bad_proxy_header;
 }
 
 telemetry::KeysSnapshot KeysOf(const store::MemoryStore& memory) {

@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/random_pipeline.h"
-#include "net/loop.h"
 #include "base/testing/allocations.h"
+#include "net/loop.h"
 #include "server/shared.h"
 #include "server/worker.h"
 

@@ -124,8 +124,8 @@ Result<bool> Server::Prepare() {
   } else {
     tell(Blame("metrics.labels", constant.error().message));
   }
-  for (const auto step : {&Server::ReadSecrets, &Server::LearnIdentity, &Server::ChooseStore,
-                          &Server::LoadRules}) {
+  for (const auto step :
+       {&Server::ReadSecrets, &Server::LearnIdentity, &Server::ChooseStore, &Server::LoadRules}) {
     if (auto done = (this->*step)(); !done) tell(done.error());
   }
   if (mistakes) return *mistakes;
@@ -133,18 +133,20 @@ Result<bool> Server::Prepare() {
   loops_.Do([this](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_, static_cast<Operations&>(*this));
   });
-  const auto entrance = [this](std::string_view refusal, auto new_session) {
+  trusted_ = *identity::TrustedProxies::Parse(shared_.config.identity.trusted_proxies);
+  const auto entrance = [this](std::string_view refusal, bool proxied, auto new_session) {
+    EntranceOptions options = EntranceOptionsOf(shared_.config, refusal);
+    if (proxied) options.proxies = &trusted_;
     return std::make_unique<Entrance>(
-        main_, loops_, admission_, EntranceOptionsOf(shared_.config, refusal),
-        [this, new_session](std::size_t i) -> MakeSession {
+        main_, loops_, admission_, options, [this, new_session](std::size_t i) -> MakeSession {
           return [worker = workers_[i].get(), new_session](api::SessionHost& carrier,
                                                            const ConnectionFacts& facts) {
             return (worker->*new_session)(carrier, facts);
           };
         });
   };
-  http_ = entrance(kTooManyHttp, &Worker::NewHttpSession);
-  resp_ = entrance(kTooManyResp, &Worker::NewRespSession);
+  http_ = entrance(kTooManyHttp, shared_.config.http_proxy_protocol, &Worker::NewHttpSession);
+  resp_ = entrance(kTooManyResp, shared_.config.resp_proxy_protocol, &Worker::NewRespSession);
   return Open();
 }
 

@@ -83,6 +83,7 @@ class Server final : private Operations {
   Loops loops_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< Each belongs to its loop's thread.
   Admission admission_;
+  identity::TrustedProxies trusted_;
   std::unique_ptr<Entrance> http_;
   std::unique_ptr<Entrance> resp_;
   TlsKeeper tls_;

@@ -44,8 +44,7 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   options.limits.max_header_bytes = config.max_header_bytes;
   options.limits.max_body = config.max_body_bytes;
   options.max_pending = config.max_pipelined;
-  options.header_style =
-      FindHeaderStyle(config.header_style).value_or(HeaderStyle::kXRateLimit);
+  options.header_style = FindHeaderStyle(config.header_style).value_or(HeaderStyle::kXRateLimit);
   options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
   options.limits_in_requests = config.limits_in_requests;
   options.receipt_secret = shared.receipt_secret;
@@ -117,12 +116,13 @@ std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
 }
 
 api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
-  const bool is_unix = facts.peer.family() == net::PeerAddress::Family::kUnix;
-  const std::string address = is_unix ? std::string() : std::string(facts.peer.text());
-  return {.address = address,
-          .is_local = facts.peer.is_local(),
-          .port = facts.peer.port(),
-          .ip = ParseAddress(address),
+  const std::optional<Address> ip =
+      facts.proxied_for ? facts.proxied_for : AddressOf(facts.peer.bytes());
+  std::array<char, kMaxAddressText> text;
+  return {.address = ip ? std::string(FormatAddress(*ip, text)) : std::string(),
+          .is_local = facts.peer.is_local() && !facts.proxied_for,
+          .port = facts.proxied_for ? std::uint16_t{0} : facts.peer.port(),
+          .ip = ip,
           .asked_for_certificate = facts.asked_for_certificate,
           .tls_subject = facts.subject.name,
           .tls_cn = facts.subject.common_name};

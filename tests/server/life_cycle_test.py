@@ -154,7 +154,7 @@ class Life(unittest.TestCase):
         self.assertIn("/nowhere/rules.yaml: can't be opened", told.stderr)
 
     def test_a_loop_that_is_stuck_does_not_keep_the_process(self):
-        with Server("--drain-timeout", "1s") as server:
+        with Server() as server:
             thread = stop_a_loop(server.process.pid)
             if thread is None:
                 self.skipTest("this process may not trace another")

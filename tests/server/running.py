@@ -53,7 +53,10 @@ class Server:
             if "curl" in line:
                 break
         else:
+            self.process.wait(PATIENCE)
             self.reader.join(PATIENCE)
+            self.process.stdout.close()
+            self.process.stderr.close()
             raise AssertionError(f"the server does not start:\n{''.join(self.log)}")
 
     def __enter__(self):

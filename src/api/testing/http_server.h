@@ -211,7 +211,7 @@ class HttpTest : public ::testing::Test {
   HttpHost host_{store_};
   CountingCarrier carrier_;
   HttpOptions options_;
-  Peer peer_{.address = "127.0.0.1", .is_local = true};
+  Peer peer_{.address = "127.0.0.1", .is_local = true, .ip = ParseAddress("127.0.0.1")};
   std::unique_ptr<HttpLoop> loop_;
   std::unique_ptr<HttpSession> session_;
 };
