@@ -8,7 +8,8 @@
 namespace sluice::bench {
 
 int RunBench(const char* program, int argc, char** argv,
-             const std::function<void(const Options&)>& run) {
+             const std::function<void(const Options&)>& run,
+             const std::vector<std::string>& variants) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -16,8 +17,12 @@ int RunBench(const char* program, int argc, char** argv,
       options.quick = true;
     } else if (argument == "--json" && i + 1 < argc) {
       options.json = argv[++i];
+    } else if (std::find(variants.begin(), variants.end(), argument) != variants.end()) {
+      options.variant = argument;
     } else {
-      std::fprintf(stderr, "usage: %s [--quick] [--json FILE]\n", program);
+      std::string own;
+      for (const std::string& variant : variants) own += " [" + variant + "]";
+      std::fprintf(stderr, "usage: %s [--quick] [--json FILE]%s\n", program, own.c_str());
       return 2;
     }
   }

@@ -8,14 +8,16 @@ namespace sluice::bench {
 
 /// What every benchmark is told.
 struct Options {
-  bool quick = false;  ///< Fewer and shorter rounds: for trying whether it runs.
-  std::string json{};  ///< Where the figures go, too; empty: nowhere.
+  bool quick = false;     ///< Fewer and shorter rounds: for trying whether it runs.
+  std::string json{};     ///< Where the figures go, too; empty: nowhere.
+  std::string variant{};  ///< The benchmark's own flag that was given; empty: none.
 };
 
-/// The main() of a benchmark: understands --quick and --json FILE, and calls `run`. What that
-/// throws is printed, and the program ends with 1.
+/// The main() of a benchmark: understands --quick, --json FILE and the benchmark's own flags, and
+/// calls `run`. What that throws is printed, and the program ends with 1.
 int RunBench(const char* program, int argc, char** argv,
-             const std::function<void(const Options&)>& run);
+             const std::function<void(const Options&)>& run,
+             const std::vector<std::string>& variants = {});
 
 /// What lies in the middle. Of at least one value.
 double Median(std::vector<double> values);

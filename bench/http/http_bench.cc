@@ -11,6 +11,7 @@
 #include "load/sluice_server.h"
 #include "nginx_server.h"
 #include "run_bench.h"
+#include "tls_bench.h"
 
 namespace sluice::bench {
 namespace {
@@ -72,7 +73,11 @@ class Bench {
 }  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-  return sluice::bench::RunBench(
-      "bench_http", argc, argv,
-      [](const sluice::bench::Options& options) { sluice::bench::Bench(options).Run(); });
+  return sluice::bench::RunBench("bench_http", argc, argv,
+                                 [](const sluice::bench::Options& options) {
+                                   if (options.variant == "--tls")
+                                     return sluice::bench::RunTlsBench(options);
+                                   sluice::bench::Bench(options).Run();
+                                 },
+                                 {"--tls"});
 }

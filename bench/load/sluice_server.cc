@@ -16,16 +16,19 @@ constexpr const char* kRules = R"(rules:
 }  // namespace
 
 Process StartSluice(const std::string& listen, std::size_t loops,
-                    const rules::testing::Folder& folder) {
+                    const rules::testing::Folder& folder, const std::vector<std::string>& more) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
   const std::string rule_file = folder / "rules.yaml";
   rules::testing::WriteInPlace(rule_file, kRules);
   const std::uint16_t port = redis::testing::FreePort();
-  const std::string other = listen == "--http" ? "--resp" : "--http";
-  return {{program.string(), "serve", listen, "127.0.0.1:" + std::to_string(port), other, "none",
-           "--store", "memory", "--threads", std::to_string(loops), "--rules", rule_file},
-          port,
-          PlacesFor(loops).server};
+  std::vector<std::string> command{program.string(), "serve",   "--store",   "memory",
+                                   "--rules",        rule_file, "--threads", std::to_string(loops)};
+  for (const std::string plain : {"--http", "--resp"}) {
+    if (plain != listen) command.insert(command.end(), {plain, "none"});
+  }
+  command.insert(command.end(), {listen, "127.0.0.1:" + std::to_string(port)});
+  command.insert(command.end(), more.begin(), more.end());
+  return {command, port, PlacesFor(loops).server};
 }
 
 }  // namespace sluice::bench

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "load/process.h"
 
@@ -15,8 +16,10 @@ namespace sluice::bench {
 /// - with the endpoint /search a second one;
 /// - with the endpoint /closed one of a single call a day, so that the next is denied.
 ///
-/// `listen` is the flag of the protocol: "--http" or "--resp". The rules are written to the folder.
+/// `listen` is the flag of the listener: "--http", "--http-tls" or "--resp". The rules are written
+/// to the folder. `more` are further flags.
 Process StartSluice(const std::string& listen, std::size_t loops,
-                    const rules::testing::Folder& folder);
+                    const rules::testing::Folder& folder,
+                    const std::vector<std::string>& more = {});
 
 }  // namespace sluice::bench
