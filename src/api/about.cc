@@ -26,7 +26,10 @@ void AppendRulesVersion(Host& host, JsonWriter& json) {
 
 void AnswerMetrics(HttpCall& call, std::string& out) {
   wire::HttpResponse(out, 200, call.loop.host().http_date(), call.asked)
-      .Finish("text/plain; version=0.0.4; charset=utf-8", call.metrics);
+      .Finish(call.metrics_format == MetricsFormat::kOpenMetrics
+                  ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                  : "text/plain; version=0.0.4; charset=utf-8",
+              call.metrics);
 }
 
 }  // namespace
@@ -63,7 +66,14 @@ void RunVersion(HttpExchange& exchange) {
   exchange.RespondJson(200, body);
 }
 
-void RunMetrics(HttpExchange& exchange) { exchange.MakeCall(AnswerMetrics).awaits_metrics = true; }
+void RunMetrics(HttpExchange& exchange) {
+  const bool open =
+      exchange.request.Get(wire::HttpName::kAccept).find("application/openmetrics-text") !=
+      std::string_view::npos;
+  HttpCall& call = exchange.MakeCall(AnswerMetrics);
+  call.awaits_metrics = true;
+  call.metrics_format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPlain;
+}
 
 void RunHealth(HttpExchange& exchange) {
   const Health health = exchange.host().CheckHealth();

@@ -19,6 +19,9 @@ namespace sluice::api {
 
 enum class Protocol : std::uint8_t { kHttp, kResp };
 
+/// Both are Prometheus'.
+enum class MetricsFormat : std::uint8_t { kPlain, kOpenMetrics };
+
 /// Who is at the other end of a connection.
 struct Peer {
   std::string address;    ///< As text, without a port; empty for Unix sockets.
@@ -92,7 +95,7 @@ class Host {
   [[nodiscard]] virtual Health CheckHealth() = 0;
   /// Makes the page of metrics, in Prometheus' text format, where nobody waits for it, and runs
   /// `done` with it in a later turn of this loop; never, if the server ends before.
-  virtual void MakeMetrics(std::function<void(std::string page)> done) = 0;
+  virtual void MakeMetrics(MetricsFormat format, std::function<void(std::string page)> done) = 0;
   [[nodiscard]] virtual rules::LiveRules& rules() = 0;
   /// Reads the rule file again, at once.
   virtual rules::LoadReport ReloadRules() = 0;

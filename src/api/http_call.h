@@ -10,6 +10,7 @@
 
 #include <sluice/limit.h>
 
+#include "api/host.h"
 #include "limiter/question.h"
 #include "wire/http_response.h"
 #include "wire/reply_queue.h"
@@ -64,6 +65,7 @@ struct HttpCall {
   std::vector<std::string> labels;  ///< Descriptors: how the answer of each begins.
   bool is_long = false;
   bool awaits_metrics = false;  ///< No question, but a page that takes its time.
+  MetricsFormat metrics_format = MetricsFormat::kPlain;
   std::string metrics;
 
   // ---- Of the session.

@@ -86,7 +86,7 @@ void HttpSession::ReadBacklog() {
 void HttpSession::Read(std::string_view& bytes) {
   held_back_ = false;
   while (!closing_ && pending_ < loop_.options().max_pending) {
-    held_back_ = output_.size() >= kMostOutput && !bytes.empty();
+    held_back_ = output_.size() + replies_.held() >= kMostOutput && !bytes.empty();
     if (held_back_) return;
     switch (reader_.Read(bytes)) {
       case HttpReader::Status::kRequest:
@@ -217,7 +217,7 @@ void HttpSession::AwaitMetrics(std::unique_ptr<HttpCall> call) {
   Park(*call);
   // Shared, since a std::function can be copied. Dropped with it, if the server ends before.
   const std::shared_ptr<HttpCall> asked(std::move(call));
-  loop_.host().MakeMetrics([asked](std::string page) {
+  loop_.host().MakeMetrics(asked->metrics_format, [asked](std::string page) {
     HttpSession* const session = asked->session;
     if (session == nullptr) return;
     asked->metrics = std::move(page);

@@ -84,7 +84,7 @@ void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
   held_back_ = false;
   while (!closing_ && MayAsk()) {
-    held_back_ = output_.size() >= kMostOutput && reader_.unread() > 0;
+    held_back_ = output_.size() + replies_.held() >= kMostOutput && reader_.unread() > 0;
     if (held_back_) break;
     const Status status = reader_.Next();
     if (status == Status::kCommand) {

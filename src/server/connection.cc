@@ -149,7 +149,8 @@ void Connection::Write() {
     if (unwritten() > all_.limits_.hard_output_bytes) {
       return Close(&all_.counters_.output_overflow);
     }
-    if (session_->held_back() && unwritten() == 0) {
+    // Where it waits for the store, too, it goes on by itself.
+    if (session_->held_back() && session_->pending() == 0 && unwritten() == 0) {
       session_->Resume();
       all_.WriteAtTurnEnd(*this);
     }

@@ -93,7 +93,8 @@ telemetry::Enforcement EnforcementOf(const Shared& shared) {
 }  // namespace
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const EntranceFigures> entrances, std::string& out) {
+                         std::span<const EntranceFigures> entrances, api::MetricsFormat format,
+                         std::string& out) {
   MetricsSnapshot snapshot;
   std::vector<const telemetry::LoopCounters*> loops;
   for (const Worker* worker : workers) loops.push_back(&worker->counters());
@@ -111,7 +112,11 @@ void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> wo
   snapshot.build = {.version = std::string(kVersion), .revision = {}, .compiler = __VERSION__};
   snapshot.process = telemetry::ReadProcess();
   snapshot.log = {.lines = shared.log.Lines(), .dropped = shared.log.dropped()};
-  AppendMetricsPage(snapshot, telemetry::MetricsFormat::kPrometheus, shared.labels, out);
+  AppendMetricsPage(snapshot,
+                    format == api::MetricsFormat::kOpenMetrics
+                        ? telemetry::MetricsFormat::kOpenMetrics
+                        : telemetry::MetricsFormat::kPrometheus,
+                    shared.labels, out);
 }
 
 }  // namespace sluice::server

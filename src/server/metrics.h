@@ -20,6 +20,7 @@ struct EntranceFigures {
 /// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any
 /// thread.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const EntranceFigures> entrances, std::string& out);
+                         std::span<const EntranceFigures> entrances, api::MetricsFormat format,
+                         std::string& out);
 
 }  // namespace sluice::server

@@ -24,7 +24,8 @@ namespace {
 class NoOperations final : public Operations {
  public:
   rules::LoadReport ReloadRules() override { return {}; }
-  void MakeMetrics(net::Loop& /*asker*/, std::function<void(std::string page)> /*done*/) override {}
+  void MakeMetrics(net::Loop& /*asker*/, api::MetricsFormat /*format*/,
+                   std::function<void(std::string page)> /*done*/) override {}
   api::Health CheckHealth() override { return {}; }
   std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override { return {}; }
 };

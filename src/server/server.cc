@@ -355,8 +355,9 @@ rules::LoadReport Server::ReloadRules() {
 }
 
 // With many rules the page takes milliseconds; on the loops, clients would wait for it.
-void Server::MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) {
-  main_.Post([this, &asker, done = std::move(done)] {
+void Server::MakeMetrics(net::Loop& asker, api::MetricsFormat format,
+                         std::function<void(std::string page)> done) {
+  main_.Post([this, &asker, format, done = std::move(done)] {
     std::vector<const Worker*> workers;
     for (const auto& worker : workers_) workers.push_back(worker.get());
     const EntranceFigures entrances[] = {
@@ -368,7 +369,7 @@ void Server::MakeMetrics(net::Loop& asker, std::function<void(std::string page)>
          .tls = tls_.Find("resp_tls")},
     };
     const auto page = std::make_shared<std::string>();
-    AppendServerMetrics(shared_, workers, entrances, *page);
+    AppendServerMetrics(shared_, workers, entrances, format, *page);
     asker.Post([page, done] { done(std::move(*page)); });
   });
 }

@@ -73,7 +73,8 @@ class Server final : private Operations {
   void TellOfLoad(const rules::LoadReport& report);
 
   rules::LoadReport ReloadRules() override;
-  void MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) override;
+  void MakeMetrics(net::Loop& asker, api::MetricsFormat format,
+                   std::function<void(std::string page)> done) override;
   api::Health CheckHealth() override;
   std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override;
 

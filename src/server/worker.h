@@ -31,7 +31,8 @@ class Operations {
  public:
   virtual rules::LoadReport ReloadRules() = 0;
   /// On the main thread; `done` runs on the asker's loop.
-  virtual void MakeMetrics(net::Loop& asker, std::function<void(std::string page)> done) = 0;
+  virtual void MakeMetrics(net::Loop& asker, api::MetricsFormat format,
+                           std::function<void(std::string page)> done) = 0;
   [[nodiscard]] virtual api::Health CheckHealth() = 0;
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
 
@@ -83,8 +84,8 @@ class Worker final : public api::Host, private limiter::Observer {
   [[nodiscard]] std::string_view version() const override;
   [[nodiscard]] Micros idle_timeout() const override { return shared_.config.idle_timeout; }
   api::Health CheckHealth() override { return operations_.CheckHealth(); }
-  void MakeMetrics(std::function<void(std::string page)> done) override {
-    operations_.MakeMetrics(loop_, std::move(done));
+  void MakeMetrics(api::MetricsFormat format, std::function<void(std::string page)> done) override {
+    operations_.MakeMetrics(loop_, format, std::move(done));
   }
   rules::LiveRules& rules() override { return shared_.rules; }
   rules::LoadReport ReloadRules() override { return operations_.ReloadRules(); }

@@ -23,6 +23,7 @@ void ReplyPlaces::GiveBack(ReplyPlace& place) {
   }
   place.text.clear();
   place.finished = false;
+  place.counted = 0;
   place.next = std::exchange(spare_, &place);
   ++count_;
 }
@@ -33,6 +34,7 @@ ReplyQueue::~ReplyQueue() {
 
 ReplyPlace& ReplyQueue::Later() {
   ReplyPlace& place = places_.Take();
+  if (!empty()) held_ += last_->counted = last_->text.size();
   (empty() ? first_ : last_->next) = &place;
   last_ = &place;
   return place;
@@ -46,6 +48,9 @@ void ReplyQueue::Finish(ReplyPlace& place) {
   }
 }
 
-void ReplyQueue::DropFirst() { places_.GiveBack(*std::exchange(first_, first_->next)); }
+void ReplyQueue::DropFirst() {
+  held_ -= first_->counted;
+  places_.GiveBack(*std::exchange(first_, first_->next));
+}
 
 }  // namespace sluice::wire

@@ -9,6 +9,7 @@ namespace sluice::wire {
 struct ReplyPlace {
   std::string text;
   bool finished = false;
+  std::size_t counted = 0;  ///< Of the text's bytes, in ReplyQueue::held.
   ReplyPlace* next = nullptr;
 };
 
@@ -59,6 +60,9 @@ class ReplyQueue {
 
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
 
+  /// Bytes of replies that are known, but wait for others.
+  [[nodiscard]] std::size_t held() const { return empty() ? 0 : held_ + last_->text.size(); }
+
  private:
   void DropFirst();
 
@@ -66,6 +70,7 @@ class ReplyQueue {
   ReplyPlaces& places_;
   ReplyPlace* first_ = nullptr;
   ReplyPlace* last_ = nullptr;  ///< Of no meaning if there is no first.
+  std::size_t held_ = 0;        ///< In all places but the last.
 };
 
 }  // namespace sluice::wire

@@ -55,6 +55,27 @@ TEST(ReplyQueue, KeepsTheOrderOfRequestsWhateverIsFinishedFirst) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(ReplyQueue, KnowsHowMuchWaits) {
+  std::string output;
+  ReplyPlaces places;
+  ReplyQueue queue(output, places);
+  queue.Now() += "a";
+  EXPECT_EQ(queue.held(), 0U);
+  auto& b = queue.Later();
+  queue.Now() += "cc";
+  auto& d = queue.Later();
+  queue.Now() += "eee";
+  EXPECT_EQ(queue.held(), 5U);
+  queue.Finish(b);
+  EXPECT_EQ(queue.held(), 3U);
+  queue.Finish(d);
+  EXPECT_EQ(queue.held(), 0U);
+  auto& f = queue.Later();
+  queue.Now() += "g";
+  EXPECT_EQ(queue.held(), 1U);
+  queue.Finish(f);
+}
+
 TEST(ReplyQueue, UsesPlacesAgainThatAreFreeAndBeginsThemEmpty) {
   std::string output;
   ReplyPlaces places;

@@ -72,6 +72,9 @@ class FirstSteps(unittest.TestCase):
             metrics = server.ask("GET", "/metrics")[2]
             self.assertIn('rate_limiter_calls_total{protocol="http",outcome="allowed"} 1', metrics)
             self.assertNotIn("alice", metrics)
+            _, headers, text = server.ask("GET", "/metrics", headers={"Accept": "application/openmetrics-text"})
+            self.assertTrue(headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"))
+            self.assertTrue(text.endswith("# EOF\n"))
             self.assertEqual(json.loads(server.ask("GET", "/openapi.json")[2])["openapi"], "3.1.0")
 
 

@@ -85,7 +85,7 @@ class HttpHost final : public Host {
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
   [[nodiscard]] Micros idle_timeout() const override { return std::chrono::milliseconds(299'500); }
   Health CheckHealth() override { return health; }
-  void MakeMetrics(std::function<void(std::string page)> done) override {
+  void MakeMetrics(MetricsFormat /*format*/, std::function<void(std::string page)> done) override {
     waits_for_metrics.push_back(std::move(done));
   }
   void FinishMetrics() {

@@ -83,7 +83,8 @@ class FakeHost final : public Host {
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
   [[nodiscard]] Micros idle_timeout() const override { return std::chrono::milliseconds(299'500); }
   [[nodiscard]] Health CheckHealth() override { return {}; }
-  void MakeMetrics(std::function<void(std::string page)> /*done*/) override {}
+  void MakeMetrics(MetricsFormat /*format*/,
+                   std::function<void(std::string page)> /*done*/) override {}
   [[nodiscard]] rules::LiveRules& rules() override { return live_; }
   rules::LoadReport ReloadRules() override { return {}; }
   [[nodiscard]] limiter::Enforcement enforcement() const override { return settings_.enforcement; }
