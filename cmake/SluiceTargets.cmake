@@ -1,6 +1,12 @@
 # The kinds of target that Sluice is built from. A room's CMakeLists.txt names every file of the room.
 include(GoogleTest)
 
+# What the sanitizers run, and what is left to the release build.
+if(SLUICE_BUILD_TESTS)
+  add_custom_target(unit_tests)
+  add_custom_target(integration_tests)
+endif()
+
 macro(_sluice_arguments function)
   if(DEFINED arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${function}: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -50,7 +56,11 @@ function(sluice_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock_main)
+  add_dependencies(${arg_LABEL}_tests ${name})
   sluice_lto(${name} SKIP)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${name} PRIVATE -O0)  # Instrumented assertions take long to optimise, and gain nothing.
+  endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}/"
     DISCOVERY_MODE PRE_TEST
@@ -84,6 +94,7 @@ function(sluice_fuzz name)
   else()
     add_executable(fuzz_${name}_replay ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/fuzz/replay.cc")
     target_link_libraries(fuzz_${name}_replay PRIVATE ${arg_DEPS})
+    add_dependencies(unit_tests fuzz_${name}_replay)
     sluice_lto(fuzz_${name}_replay SKIP)
     add_test(NAME fuzz/${name}_corpus
       COMMAND fuzz_${name}_replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")

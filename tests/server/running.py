@@ -44,12 +44,10 @@ class Server:
         self.log = []
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
         self.reader.start()
-        self.http = self.resp = None
+        ports = {}
         for line in self.process.stdout:
-            if found := re.match(r"HTTP +http://127\.0\.0\.1:(\d+)", line):
-                self.http = int(found[1])
-            if found := re.match(r"Redis protocol +redis://127\.0\.0\.1:(\d+)", line):
-                self.resp = int(found[1])
+            if found := re.match(r"(?:HTTPS?|Redis protocol) +(\w+)://127\.0\.0\.1:(\d+)", line):
+                ports[found[1]] = int(found[2])
             if "curl" in line:
                 break
         else:
@@ -58,6 +56,8 @@ class Server:
             self.process.stdout.close()
             self.process.stderr.close()
             raise AssertionError(f"the server does not start:\n{''.join(self.log)}")
+        self.http, self.resp = ports.get("http"), ports.get("redis")
+        self.https, self.rediss = ports.get("https"), ports.get("rediss")
 
     def __enter__(self):
         return self

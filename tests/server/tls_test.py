@@ -10,11 +10,10 @@ import ssl
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 
-PATIENCE = 30  # Seconds; a busy machine is no failure.
+from running import PATIENCE, Server, until
 
 PER_SUBJECT = """
 rules:
@@ -55,64 +54,25 @@ class Authority:
         openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
 
 
-class Server:
-    """A server with TLS on ports of its own, plain HTTP for its metrics; ends with the test."""
+class TlsServer(Server):
+    """A server with TLS, too."""
 
     def __init__(self, certificate, key, *flags):
         tls = []
         for protocol in ("http", "resp"):
             tls += [f"--{protocol}-tls", "127.0.0.1:0", f"--{protocol}-tls-certificate", certificate]
             tls += [f"--{protocol}-tls-key", key]
-        self.process = subprocess.Popen(
-            [os.environ["SLUICE"], "serve", "--http", "127.0.0.1:0", "--resp", "none", "--threads", "2", *tls, *flags],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.log = []
-        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
-        self.reader.start()
-        ports = {}
-        for line in self.process.stdout:
-            if found := re.match(r"(?:HTTPS?|Redis protocol) +(\w+)://127\.0\.0\.1:(\d+)", line):
-                ports[found[1]] = int(found[2])
-            if "curl" in line:
-                break
-        self.http, self.https, self.rediss = ports["http"], ports["https"], ports["rediss"]
+        super().__init__(*tls, *flags)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
-        self.reader.join(PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def metric(self, name, **labels):
-        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)
-        connection.request("GET", "/metrics")
-        page = connection.getresponse().read().decode()
-        connection.close()
+    def count(self, name, **labels):
         series = ",".join(f'{label}="{value}"' for label, value in labels.items())
-        return int(re.search(rf"^rate_limiter_{name}{{{series}}} (\d+)$", page, re.MULTILINE)[1])
+        return self.metric(f"rate_limiter_{name}{{{series}}}")
 
     def handshakes(self, result, protocol="http"):
-        return self.metric("tls_handshakes_total", protocol=protocol, result=result)
+        return self.count("tls_handshakes_total", protocol=protocol, result=result)
 
     def logged(self, text):
         return until(lambda: any(text in line for line in list(self.log)))
-
-
-def until(condition):
-    give_up = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 class TlsTest(unittest.TestCase):
@@ -128,7 +88,7 @@ class TlsTest(unittest.TestCase):
         cls.holder.cleanup()
 
     def start(self, *flags):
-        server = self.enterContext(Server(self.certificate, self.key, *flags))
+        server = self.enterContext(TlsServer(self.certificate, self.key, *flags))
         self.server = server
         return server
 
@@ -266,7 +226,7 @@ class Impolite(TlsTest):
         client.sendall(b"\x16\x03\x01\x02\x00\x01")
         self.assertEqual(self.rest(client), b"")
         self.assertEqual(server.handshakes("timeout"), 1)
-        self.assertEqual(server.metric("bounds_exceeded_total", protocol="http", bound="slow_request"), 1)
+        self.assertEqual(server.count("bounds_exceeded_total", protocol="http", bound="slow_request"), 1)
 
 
 class ClientCertificates(TlsTest):
@@ -336,8 +296,8 @@ class Reload(TlsTest):
         server.process.send_signal(signal.SIGHUP)
         self.assertTrue(until(lambda: self.subject() == "after"))
         self.assertEqual(self.ask(connection), 200)
-        self.assertGreaterEqual(server.metric("tls_reloads_total", protocol="http", result="success"), 1)
-        self.assertEqual(server.metric("tls_reloads_total", protocol="http", result="failure"), 0)
+        self.assertGreaterEqual(server.count("tls_reloads_total", protocol="http", result="success"), 1)
+        self.assertEqual(server.count("tls_reloads_total", protocol="http", result="failure"), 0)
 
     def test_changed_files_are_noticed(self):
         self.start()
@@ -352,7 +312,7 @@ class Reload(TlsTest):
         self.assertTrue(server.logged("certificate refused; the one before stays in use"))
         self.assertTrue(any("http_tls.certificate: " in line for line in server.log))
         self.assertEqual(self.subject(), "before")
-        self.assertGreaterEqual(server.metric("tls_reloads_total", protocol="http", result="failure"), 1)
+        self.assertGreaterEqual(server.count("tls_reloads_total", protocol="http", result="failure"), 1)
 
 
 class Start(TlsTest):
