@@ -98,7 +98,9 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
   }
-  if (redis_) redis_->Connect();
+  if (!redis_) return;
+  redis_->OnBreakerChange([this](const redis::BreakerChange& change) { TellOfBreaker(change); });
+  redis_->Connect();
 }
 
 // Every question is answered before what it needs is gone.
@@ -156,6 +158,21 @@ void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
     default:
       break;
   }
+}
+
+// While a server is gone its breaker tries again and again: only the debug log has all of that.
+void Worker::TellOfBreaker(const redis::BreakerChange& change) {
+  using redis::Breaker;
+  const bool opens = change.from == Breaker::State::kClosed;
+  const bool closes = change.to == Breaker::State::kClosed;
+  const auto level = opens    ? telemetry::LogLevel::kWarn
+                     : closes ? telemetry::LogLevel::kInfo
+                              : telemetry::LogLevel::kDebug;
+  shared_.log.Write(level, "circuit breaker of Redis",
+                    {{"server", change.server},
+                     {"from", redis::NameOf(change.from)},
+                     {"to", redis::NameOf(change.to)},
+                     {"reason", change.reason}});
 }
 
 void Worker::CountLimits(const Question& question) {

@@ -101,6 +101,7 @@ class Worker final : public api::Host, private limiter::Observer {
   static constexpr std::string_view kOwnLimits = "_request";
 
   static api::Peer PeerOf(const ConnectionFacts& facts);
+  void TellOfBreaker(const redis::BreakerChange& change);
   void CountLimits(const limiter::Question& question);
   bool SamplesThis() override;
   void Took(const limiter::Question& question, const limiter::TimesTaken& times) override;
