@@ -108,6 +108,17 @@ Worker::~Worker() {
   if (redis_) redis_->Close();
 }
 
+void Worker::StartHeartbeat() {
+  heartbeat_ = std::make_unique<Heartbeat>(loop_, *redis_, [this](std::uint32_t servers) {
+    if (shared_.config.servers > 0) return;  // The operator knows better.
+    const std::uint32_t before =
+        shared_.settings.servers.exchange(servers, std::memory_order_relaxed);
+    if (before == servers) return;
+    shared_.log.Write(telemetry::LogLevel::kInfo, "servers at this Redis",
+                      {{"servers", servers}, {"before", before}});
+  });
+}
+
 std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
                                                      const ConnectionFacts& facts) {
   return std::make_unique<api::HttpSession>(http_, carrier, PeerOf(facts));

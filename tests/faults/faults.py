@@ -5,10 +5,13 @@ import os
 import sys
 import tempfile
 import time
+import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 from load import RULES, Load, Report  # noqa: E402
+from partition import FAR, NEAR, Network  # noqa: E402
 from places import Cluster, Sentinel, Single  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from running import Server, rules_in, until  # noqa: E402
@@ -209,6 +212,41 @@ def moved_slots():
         return run("Cluster: slots moved under load", place.url, strike)
 
 
+def partitioned():
+    """The old primary and a server on one side; its replica, the sentinels and another server on the other."""
+    with Network() as network, contextlib.ExitStack() as stack:
+        if not network.made:
+            raise unittest.SkipTest("network namespaces are not permitted here")
+        place = stack.enter_context(Sentinel(FAR, NEAR, network.on_far_side("/usr/bin/redis-server")))
+        path = rules_in(network.folder.name, RULES)
+        flags = ("--rules", str(path), "--store", place.url)
+        near = stack.enter_context(Server(*flags))
+        unix_socket = str(Path(network.folder.name) / "far.sock")
+        program = {"SLUICE": network.on_far_side(os.path.abspath(os.environ["SLUICE"]))}
+        with unittest.mock.patch.dict(os.environ, program):
+            far = stack.enter_context(Server(*flags, unix_socket=unix_socket))
+        far.unix_socket = unix_socket
+        with Load([near, far]) as load:
+            if not until(lambda: len(load.calls) > 300 and not load.degraded_since(time.monotonic() - 0.3)):
+                raise AssertionError("it does not begin well")
+            load.calls.clear()
+            began = time.monotonic()
+            network.cut()
+            when_accepting(place)
+            time.sleep(1)  # Both live, and both are asked.
+            network.mend()
+            mended = time.monotonic()
+            if not until(lambda: "name=sluice" not in place.primary.send("CLIENT", "LIST")):
+                raise AssertionError("a server still asks the old primary")
+            exact = time.monotonic()
+            load.await_exact()
+        report = Report("Sentinel: a partition, both sides live", load.calls, began, mended)
+        report.to_exact = max(report.to_exact, exact - mended)
+        apart = [call for call in load.calls if began <= call.began <= exact]
+        report.recent = sum(call.status == 200 and not call.degraded for call in apart)
+        return report
+
+
 FAULTS = (
     killed_primary_of_sentinels,
     killed_primary_of_cluster,
@@ -221,8 +259,9 @@ FAULTS = (
     wrong_password,
     slow_replies,
     moved_slots,
+    partitioned,
 )
-LOSES_WHAT_WAS_NOT_REPLICATED = (killed_primary_of_sentinels, killed_primary_of_cluster)
+LOSES_WHAT_WAS_NOT_REPLICATED = (killed_primary_of_sentinels, killed_primary_of_cluster, partitioned)
 
 
 def main():
@@ -230,7 +269,10 @@ def main():
     wanted = [fault for fault in FAULTS if len(sys.argv) == 1 or fault.__name__ in sys.argv[1:]]
     print(Report.HEAD)
     for fault in wanted:
-        print(fault(), flush=True)
+        try:
+            print(fault(), flush=True)
+        except unittest.SkipTest as reason:
+            print(f"{fault.__name__}: {reason}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Callers that ask all the time, and a book of what they were told."""
 
 import http.client
+import socket
 import threading
 import time
 
@@ -64,6 +65,9 @@ class Load:
 
     def run(self, server):
         connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=30)
+        if path := getattr(server, "unix_socket", None):
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(path)
         try:
             while not self.stopping.is_set():
                 self.calls.append(self.call(connection))
@@ -125,7 +129,7 @@ class Report:
             if call.status == 200 and not call.degraded:
                 admitted[call.key] = admitted.get(call.key, 0) + 1
         self.twice = sum(max(0, count - LIMIT) for count in admitted.values())
-        # Calls of the last second before the fault: what a replica may not have heard of.
+        # Of the last second before the fault: what a replica may not have heard of.
         self.recent = sum(began - 1 <= call.began < began for call in calls)
 
     HEAD = f"{'fault':<44}{'calls':>7}{'degraded':>9}{'worst ms':>9}{'wrong':>6}{'twice':>6}{'s to exact':>11}"

@@ -30,9 +30,19 @@ def read_reply(stream):
     return "-" + rest if kind == b"-" else rest
 
 
-def ask(port, *words, timeout=1.0):
+def connect(place, timeout):
+    """A port of this machine, or the path of a Unix socket."""
+    if isinstance(place, int):
+        return socket.create_connection(("127.0.0.1", place), timeout)
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(timeout)
+    client.connect(place)
+    return client
+
+
+def ask(place, *words, timeout=1.0):
     """One command over a connection of its own; errors begin with '-'."""
-    with socket.create_connection(("127.0.0.1", port), timeout) as client, client.makefile("rb") as stream:
+    with connect(place, timeout) as client, client.makefile("rb") as stream:
         parts = [f"*{len(words)}\r\n", *(f"${len(str(word))}\r\n{word}\r\n" for word in words)]
         client.sendall("".join(parts).encode())
         return read_reply(stream)
@@ -48,7 +58,7 @@ def accepts_writes(port, key="faults-probe"):
 class Process:
     """A redis-server or a sentinel."""
 
-    def __init__(self, *arguments, sentinel=()):
+    def __init__(self, *arguments, sentinel=(), program="redis-server"):
         self.port = free_port()
         self.folder = tempfile.TemporaryDirectory()
         self.arguments = arguments
@@ -56,9 +66,13 @@ class Process:
         if sentinel:
             config = Path(self.folder.name) / "sentinel.conf"
             config.write_text("\n".join([f"port {self.port}", *sentinel]) + "\n", encoding="utf-8")
-            self.command = ["redis-server", str(config), "--sentinel"]
+            self.command = [program, str(config), "--sentinel"]
+            self.place = self.port
         else:
-            self.command = ["redis-server", "--port", str(self.port), "--save", "", "--repl-diskless-sync-delay", "0"]
+            # The Unix socket leads to it from any network.
+            self.place = str(Path(self.folder.name) / "redis.sock")
+            self.command = [program, "--port", str(self.port), "--save", "", "--repl-diskless-sync-delay", "0"]
+            self.command += ["--unixsocket", self.place, "--protected-mode", "no"]
         self.start()
 
     def start(self):
@@ -70,12 +84,12 @@ class Process:
 
     def answers(self):
         try:
-            return ask(self.port, "PING") is not None
+            return ask(self.place, "PING") is not None
         except OSError:
             return False
 
     def send(self, *words):
-        return ask(self.port, *words)
+        return ask(self.place, *words)
 
     def kill(self):
         self.process.kill()
@@ -121,21 +135,22 @@ class Single(Place):
 
 
 class Sentinel(Place):
-    """A primary, a replica and three sentinels."""
+    """A primary, a replica and three sentinels. The primary may be elsewhere."""
 
-    def __init__(self):
+    def __init__(self, primary_address="127.0.0.1", others_address="127.0.0.1", primary_program="redis-server"):
         super().__init__()
-        self.primary = self.add()
-        self.replica = self.add("--replicaof", f"127.0.0.1 {self.primary.port}")
+        self.primary = self.add(program=primary_program)
+        self.replica = self.add("--replicaof", f"{primary_address} {self.primary.port}")
         config = (
-            f"sentinel monitor mymaster 127.0.0.1 {self.primary.port} 2",
+            "protected-mode no",
+            f"sentinel monitor mymaster {primary_address} {self.primary.port} 2",
             "sentinel down-after-milliseconds mymaster 500",
             "sentinel failover-timeout mymaster 2000",
         )
         self.sentinels = [self.add(sentinel=config) for _ in range(3)]
         if not until(self.is_healthy):
             raise AssertionError("the sentinels do not find each other")
-        seeds = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in self.sentinels)
+        seeds = ",".join(f"{others_address}:{sentinel.port}" for sentinel in self.sentinels)
         self.url = f"redis-sentinel://mymaster@{seeds}"
 
     def is_healthy(self):
