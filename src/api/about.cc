@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/http_routes.h"
 #include "api/openapi.h"
 #include "base/json_writer.h"
@@ -78,10 +80,12 @@ void RunMetrics(HttpExchange& exchange) {
 void RunHealth(HttpExchange& exchange) {
   const Health health = exchange.host().CheckHealth();
   const bool up = health.live && health.ready;
+  const bool well = std::all_of(health.conditions.begin(), health.conditions.end(),
+                                [](const Condition& condition) { return condition.ok; });
   std::string body;
   JsonWriter json(body);
   json.BeginObject();
-  json.Key("status").String(up ? "UP" : "OUT_OF_SERVICE");
+  json.Key("status").String(!up ? "OUT_OF_SERVICE" : well ? "UP" : "DEGRADED");
   json.Key("components").BeginObject();
   for (const Condition& condition : health.conditions) {
     json.Key(condition.name).BeginObject();

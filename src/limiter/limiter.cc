@@ -3,10 +3,12 @@
 #include <array>
 #include <cassert>
 #include <chrono>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "limiter/headline.h"
+#include "limiter/share.h"
 
 namespace sluice::limiter {
 namespace {
@@ -128,7 +130,10 @@ bool Limiter::Begin(Question& question, const rules::RuleSet* rules, WallTime no
       question.own_.empty() ? MeetRules(question, rules) : MeetOwnLimits(question);
   if (!asks_store) return false;
   if (question.operation == Operation::kInspect) question.MakeRoomForInspections();
-  question.call_ = {.operation = question.operation, .uses = question.uses_, .now = now};
+  question.call_ = {.operation = question.operation,
+                    .uses = question.uses_,
+                    .now = now,
+                    .patience = question.patience};
   question.call_.context = &question;
   question.call_.on_done = [](store::Call& /*call*/, void* context) {
     Question& done = *static_cast<Question*>(context);
@@ -260,6 +265,7 @@ void Limiter::Degrade(Question& question) {
   if (!Takes(question.operation)) return;
   std::array<std::size_t, kMaxLimitsPerCall> local;
   std::size_t local_count = 0;
+  std::optional<std::size_t> open;
   if (const auto told = ToldInHeaders(question)) {
     question.headline.index = static_cast<std::uint16_t>(*told);
   }
@@ -280,20 +286,44 @@ void Limiter::Degrade(Question& question) {
     if (rule->on_store_failure == rules::OnStoreFailure::kLocal && local_count < local.size()) {
       local[local_count++] = i;
     }
+    if (rule->on_store_failure == rules::OnStoreFailure::kOpen && !open) open = i;
   }
   if (question.allowed && fallback_ != nullptr && local_count > 0) {
     AskFallback(question, std::span(local).first(local_count));
   }
+  if (question.allowed && fallback_ != nullptr && open && settings_.emergency) {
+    AskEmergency(question, *open);
+  }
+}
+
+// Per address, or, of calls that tell none, per whoever the open rule's budget belongs to.
+void Limiter::AskEmergency(Question& question, std::size_t open) {
+  const Use& met = question.uses_[open];
+  const auto network = question.Find("ip_network");
+  const auto address = network ? network : question.Find("ip");
+  Use use;
+  use.key = {.scope = address ? "_emergency:ip" : "_emergency:other",
+             .tag = address ? *address : met.key.tag,
+             .rest = address ? std::string_view() : met.key.rest};
+  use.limit = &*settings_.emergency;
+  store::Call call{.operation = question.operation, .uses = {&use, 1}, .now = question.call_.now};
+  if (fallback_->Submit(call) != Answered::kNow || !call.ok || call.allowed) return;
+  question.allowed = false;
+  question.headline = {
+      .degraded = true, .index = static_cast<std::uint16_t>(open), .headline = use.verdict};
+  question.uses_[open].verdict = use.verdict;
 }
 
 void Limiter::AskFallback(Question& question, std::span<const std::size_t> local) {
   std::array<Use, kMaxLimitsPerCall> uses;
   std::array<rules::MetLimit, kMaxLimitsPerCall> met;
+  std::array<std::optional<Limit>, kMaxLimitsPerCall> shares;
+  const std::uint32_t servers = settings_.servers.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < local.size(); ++i) {
     uses[i] = question.uses_[local[i]];
     met[i] = question.met_[local[i]];
     const auto& emergency = question.met_[local[i]].rule->emergency;
-    if (emergency) uses[i].limit = &*emergency;
+    uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(*uses[i].limit, servers));
   }
   store::Call call{.operation = question.operation,
                    .uses = {uses.data(), local.size()},

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include <sluice/limit.h>
 #include <sluice/time.h>
 
 #include "limiter/question.h"
@@ -44,13 +46,19 @@ class Observer {
 /// What the limiters of a process share.
 struct Settings {
   std::atomic<Enforcement> enforcement{Enforcement::kOn};
+  /// Processes that share the store, this one included: each gets its share of local limits.
+  std::atomic<std::uint32_t> servers{1};
+  /// For calls of one address that only open rules would let pass while the store can't tell.
+  /// Doesn't change once there are limiters.
+  std::optional<Limit> emergency{};
 };
 
 /// Decides calls by the rules in force. One for each thread, as is the reader of the rules; the
 /// store may be shared. It holds nothing but references: cheap to make.
 ///
 /// Rules that say `on_store_failure: local` are judged by `fallback` while the store can't tell,
-/// with their emergency limit or else their own; without a fallback, they are open.
+/// with their emergency limit or else their share of their own (share.h); without a fallback, they
+/// are open. Open rules let pass what the emergency limit of the settings allows, if there is one.
 class Limiter {
  public:
   /// All must outlive the limiter, and it must outlive its questions. `fallback` may be null; it
@@ -83,6 +91,7 @@ class Limiter {
   void Conclude(Question& question);
   void Judge(Question& question);
   void AskFallback(Question& question, std::span<const std::size_t> local);
+  void AskEmergency(Question& question, std::size_t open);
   void Degrade(Question& question);
 
   store::Store& store_;

@@ -431,5 +431,66 @@ TEST_F(LimiterTest, AMistakeOfTheCallersIsNotTheStoresFailure) {
   EXPECT_EQ(question_.error, ErrorCode::kInvalidKey);
 }
 
+// ---- Several servers without their store.
+
+class DegradedTest : public LimiterTest {
+ protected:
+  void SetUp() override { store_.failure = ErrorCode::kStoreUnavailable; }
+
+  int CountAllowed(std::string_view api_key, int calls, std::string_view ip = {}) {
+    int allowed = 0;
+    for (int i = 0; i < calls; ++i) {
+      question_.Clear();
+      question_.Add("api_key", api_key);
+      if (!ip.empty()) question_.Add("ip", ip);
+      EXPECT_EQ(limiter_.Ask(question_, now_), Answered::kNow);
+      EXPECT_TRUE(question_.degraded);
+      if (question_.allowed) ++allowed;
+    }
+    return allowed;
+  }
+};
+
+TEST_F(DegradedTest, EachOfSeveralServersHasItsShareOfALocalLimit) {
+  Load(
+      "rules: [{ id: api, algorithm: fixed_window, limit: 10, window: 1h, on_store_failure: local "
+      "}]");
+  settings_.servers = 4;
+  EXPECT_EQ(CountAllowed("alice", 20), 2);
+  EXPECT_EQ(question_.headline.headline.limit, 2);
+  settings_.servers = 100;
+  EXPECT_EQ(CountAllowed("bob", 20), 1);
+}
+
+TEST_F(DegradedTest, AnEmergencyLimitIsNotDivided) {
+  Load(R"(
+rules:
+  - { id: api, limit: 100/h, on_store_failure: local,
+      emergency_limit: { algorithm: fixed_window, limit: 3, window: 1h } })");
+  settings_.servers = 4;
+  EXPECT_EQ(CountAllowed("alice", 20), 3);
+}
+
+TEST_F(DegradedTest, OpenRulesLetEachAddressPassAsOftenAsTheEmergencyLimitSays) {
+  Load("rules: [{ id: api, limit: 1000/h }]");
+  settings_.emergency = *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(10)});
+  EXPECT_EQ(CountAllowed("alice", 15, "192.0.2.1"), 10);
+  EXPECT_FALSE(question_.allowed);
+  EXPECT_EQ(question_.headline.headline.limit, 10);
+  EXPECT_EQ(CountAllowed("bob", 15, "192.0.2.1"), 0) << "the same address";
+  EXPECT_EQ(CountAllowed("alice", 15, "192.0.2.2"), 10);
+  EXPECT_EQ(CountAllowed("carol", 15), 10) << "without an address, each caller for itself";
+  now_ += seconds(1);
+  EXPECT_EQ(CountAllowed("alice", 15, "192.0.2.1"), 10);
+}
+
+TEST_F(DegradedTest, OtherRulesHaveNothingToDoWithTheEmergencyLimit) {
+  Load(
+      "rules: [{ id: api, algorithm: fixed_window, limit: 20, window: 1h, on_store_failure: local "
+      "}]");
+  settings_.emergency = *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(10)});
+  EXPECT_EQ(CountAllowed("alice", 30, "192.0.2.1"), 20);
+}
+
 }  // namespace
 }  // namespace sluice::limiter

@@ -6,6 +6,7 @@ void Question::Clear() {
   operation = store::Operation::kCheck;
   cost = 1;
   slot = 0;
+  patience = Micros{0};
   bytes_.clear();
   pieces_.clear();
   own_.clear();

@@ -45,6 +45,9 @@ class Question {
   /// limits.
   std::uint64_t slot = 0;
 
+  /// How long the caller waits for a store at most; 0: as long as the store is set to.
+  Micros patience{0};
+
   /// Run when a store answered later; never inside Ask.
   void (*on_done)(Question& question, void* context) = nullptr;
   void* context = nullptr;

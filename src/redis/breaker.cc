@@ -41,7 +41,7 @@ void Breaker::Failed(SteadyTime now) {
       if (!is_failing_) failing_since_ = now;
       is_failing_ = true;
       const bool for_long = now - failing_since_ >= options_.all_failing;
-      if (for_long || HasFailedTooOften(now)) Open(now);
+      if (options_.enabled && (for_long || HasFailedTooOften(now))) Open(now);
       return;
     }
     case State::kHalfOpen:

@@ -13,6 +13,7 @@ namespace sluice::redis {
 
 /// When a node counts as failing, and how it is tried again.
 struct BreakerOptions {
+  bool enabled = true;  ///< False: it never opens.
   /// So many failures within `window` open it, if they are at least `least_percent` of the calls
   /// that ended in that time: a few lost among very many are no reason to give up on a node.
   std::uint32_t failures = 5;

@@ -8,6 +8,8 @@ const char* FailureName(Failure failure) noexcept {
       return "queue_full";
     case Failure::kNotConnected:
       return "not_connected";
+    case Failure::kBreakerOpen:
+      return "breaker_open";
     case Failure::kRefused:
       return "refused";
     case Failure::kTimeout:

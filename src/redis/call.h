@@ -17,6 +17,7 @@ enum class Ran : std::uint8_t {
 enum class Failure : std::uint8_t {
   kQueueFull,       ///< Too many calls wait already. Not sent.
   kNotConnected,    ///< The deadline passed before there was a connection. Not sent.
+  kBreakerOpen,     ///< The server has failed lately, and is left alone for a moment. Not sent.
   kRefused,         ///< Redis does not let us in: a wrong password, no such database. Not sent.
   kTimeout,         ///< The deadline passed. Not sent if the connection was too slow to take it.
   kConnectionLost,  ///< The connection ended before the reply came.

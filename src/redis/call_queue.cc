@@ -17,12 +17,14 @@ constexpr std::size_t kKeptBytes = 1U << 20;
 
 CallQueue::CallQueue() : calls_(kFirstSize) {}
 
-void CallQueue::Push(std::string_view command, SteadyTime deadline, Handler handler) {
+void CallQueue::Push(std::string_view command, SteadyTime deadline, Handler handler,
+                     SteadyTime now) {
   assert(!command.empty() && handler);
   if (end_ - first_ == calls_.size()) Grow();
   Call& call = At(end_);
   call.handler = std::move(handler);
   call.deadline = deadline;
+  call.pushed = now;
   call.bytes = command.size();
   commands_ += command;
   if (deadline != SteadyTime::max()) {
@@ -107,7 +109,8 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     if (!IsWaiting(due)) continue;
     Call& call = At(due.number);
     const bool sent = due.number < unsent_;
-    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent});
+    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent,
+                   call.pushed});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;

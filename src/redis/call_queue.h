@@ -22,16 +22,19 @@ class CallQueue {
   struct Ended {
     Handler handler;
     Ran ran;
+    SteadyTime pushed{};
   };
 
   CallQueue();
 
-  void Push(std::string_view command, SteadyTime deadline, Handler handler);
+  void Push(std::string_view command, SteadyTime deadline, Handler handler, SteadyTime now = {});
 
   /// Appends the commands of all calls that wait to be sent to `out`; they count as sent from here
   /// on.
   void TakeCommands(std::string& out);
 
+  /// When the call was pushed that the next reply belongs to. Only if in_flight() > 0.
+  [[nodiscard]] SteadyTime OldestPushed() { return At(first_).pushed; }
   /// Ends the call that the next reply belongs to. Its handler is empty if the call had timed out.
   /// Only if in_flight() > 0.
   [[nodiscard]] Handler PopReplied();
@@ -61,6 +64,7 @@ class CallQueue {
   struct Call {
     Handler handler{};  ///< Empty: timed out.
     SteadyTime deadline{};
+    SteadyTime pushed{};
     std::size_t bytes = 0;
   };
   /// A deadline, and the number of the call it belongs to.

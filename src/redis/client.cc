@@ -16,6 +16,10 @@ void Client::Send(std::string_view command, SteadyTime deadline, Handler handler
   connection_->Send(command, deadline, std::move(handler));
 }
 
+void Client::SendAsking(std::string_view command, SteadyTime deadline, Handler handler) {
+  connection_->Send(command, deadline, std::move(handler), Connection::Before::kAsking);
+}
+
 void Client::Send(Route& /*route*/, std::string_view command, SteadyTime deadline,
                   Handler handler) {
   connection_->Send(command, deadline, std::move(handler));
@@ -29,6 +33,10 @@ Next Client::Judge(const Answer& answer, Route& /*route*/) {
 }
 
 void Client::Subscribe(std::span<const std::string> channels) { connection_->Subscribe(channels); }
+
+void Client::OnBreakerChange(BreakerListener listener) {
+  connection_->OnBreakerChange(std::move(listener));
+}
 
 void Client::Connect() { connection_->Connect(); }
 

@@ -25,7 +25,8 @@ namespace sluice::redis {
 /// order. It connects on first use, and again, with growing random pauses, whenever the connection
 /// is lost; meanwhile calls wait until their deadline. It never sends a call twice: an error says
 /// whether the call may have run. A call that timed out leaves the connection as it is; its late
-/// reply is thrown away. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the caller
+/// reply is thrown away. While the server's breaker is open (breaker.h), calls are refused at once
+/// but for a few that try. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the caller
 /// to judge.
 ///
 /// Lives on its loop's thread. Handlers run there, never inside Send. A handler may send and close,
@@ -49,6 +50,8 @@ class Client final : public Service {
 
   /// Sends one whole command, already encoded; its bytes are copied.
   void Send(std::string_view command, SteadyTime deadline, Handler handler);
+  /// Sends ASKING right before it, or neither of them.
+  void SendAsking(std::string_view command, SteadyTime deadline, Handler handler);
 
   /// Gets the server's push messages (RESP3), such as those of CLIENT TRACKING.
   void OnPush(std::function<void(resp::Value)> handler);
@@ -65,6 +68,7 @@ class Client final : public Service {
   [[nodiscard]] bool has_slots() const override { return false; }
   void Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) override;
   Next Judge(const Answer& answer, Route& route) override;
+  void OnBreakerChange(BreakerListener listener) override;
   void Connect() override;
   void Close() override;
   [[nodiscard]] State state() const override;

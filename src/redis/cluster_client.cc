@@ -47,6 +47,10 @@ void Add(const Stats& more, Stats& sum) {
   sum.writes += more.writes;
   sum.bytes_sent += more.bytes_sent;
   sum.bytes_received += more.bytes_received;
+  sum.breakers_closed += more.breakers_closed;
+  sum.breakers_open += more.breakers_open;
+  sum.breakers_half_open += more.breakers_half_open;
+  sum.breaker_opened += more.breaker_opened;
   sum.queued += more.queued;
   sum.in_flight += more.in_flight;
 }
@@ -58,7 +62,6 @@ ClusterClient::ClusterClient(net::Loop& loop, Options options)
       options_(std::move(options)),
       address_(AddressOf(options_)),
       ask_map_(CommandOf({"CLUSTER", "SLOTS"})),
-      asking_command_(CommandOf({"ASKING"})),
       backoff_(options_.backoff_min, options_.backoff_max),
       ask_again_(loop, [this] { AskForMap(); }),
       sweep_(loop, [this] { Sweep(); }),
@@ -97,7 +100,7 @@ void ClusterClient::Send(Route& route, std::string_view command, SteadyTime dead
   nodes_[route.sent_to].last_used = loop_.Now();
   Client& client = *nodes_[route.sent_to].client;
   if (client.state() == State::kWaiting) AskForMap();
-  if (asking) client.Send(asking_command_, deadline, [](const Answer&) {});
+  if (asking) return client.SendAsking(command, deadline, std::move(handler));
   client.Send(command, deadline, std::move(handler));
 }
 
@@ -110,7 +113,7 @@ Next ClusterClient::Judge(const Answer& answer, Route& route) {
       return Next::kGiveUp;
     }
     AskForMap();
-    return Next::kLater;
+    return error.failure == Failure::kBreakerOpen ? Next::kGiveUp : Next::kLater;
   }
   const std::string_view code = CodeOf(answer.reply());
   if (code == "MOVED" || code == "ASK") return Follow(code, answer.reply(), route);
@@ -161,6 +164,7 @@ ClusterClient::NodeIndex ClusterClient::FindOrAdd(const ServerAddress& address) 
   Node node{.address = address,
             .client = std::make_unique<Client>(loop_, NodeOptions(options_, address)),
             .last_used = loop_.Now()};
+  if (on_breaker_change_) node.client->OnBreakerChange(on_breaker_change_);
   const std::lock_guard lock(nodes_mutex_);
   if (place == nodes_.size()) nodes_.emplace_back();
   nodes_[place] = std::move(node);
@@ -271,6 +275,7 @@ void ClusterClient::Sweep() {
     const std::lock_guard lock(nodes_mutex_);
     Add(stats, gone_);
     gone_.connected = 0;
+    gone_.breakers_closed = gone_.breakers_open = gone_.breakers_half_open = 0;
     node.client.reset();
   }
   if (more) sweep_.Set(loop_.Now() + kIdle);

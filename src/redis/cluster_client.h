@@ -28,8 +28,8 @@ namespace sluice::redis {
 /// when an owner can't be reached or does not serve; all who find so at one time share one
 /// question, and questions keep a distance. The old map is used until there is a new one. Until
 /// there is a first one, and while an owner can't be reached, commands fail at once and are judged
-/// kLater: soon somebody else may have the slot. Only if we are not let in, or there is no cluster,
-/// they are judged kGiveUp.
+/// kLater: soon somebody else may have the slot. Only if we are not let in, there is no cluster, or
+/// the owner has failed for so long that its breaker is open, they are judged kGiveUp.
 ///
 /// Lives on its loop's thread.
 class ClusterClient final : public Service {
@@ -43,6 +43,9 @@ class ClusterClient final : public Service {
   [[nodiscard]] bool has_slots() const override { return true; }
   void Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) override;
   Next Judge(const Answer& answer, Route& route) override;
+  void OnBreakerChange(BreakerListener listener) override {
+    on_breaker_change_ = std::move(listener);
+  }
   void Connect() override;
   void Close() override;
   /// kReady once there is a map, unless an owner can't be reached.
@@ -91,7 +94,6 @@ class ClusterClient final : public Service {
   const Options options_;
   const std::string address_;
   const std::string ask_map_;
-  const std::string asking_command_;
 
   std::atomic<State> map_state_{State::kIdle};
   /// Changed on the loop's thread only; there, others' readings don't matter. The mutex is for
@@ -100,6 +102,7 @@ class ClusterClient final : public Service {
   std::vector<Node> nodes_;  ///< One without a client is free for another.
   Stats gone_;               ///< What nodes had counted that are gone.
   std::array<NodeIndex, kSlots> owners_;
+  BreakerListener on_breaker_change_;
   bool refused_ = false;  ///< Who was asked last for the map won't tell: waiting does not help.
   std::string last_error_;
 

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "redis/error_reply.h"
+
 namespace sluice::redis {
 namespace {
+
+// Who gave up sooner than this was in a hurry; it says nothing of the server. Hurried callers must
+// not open a breaker for all others.
+constexpr Micros kHurry = std::chrono::milliseconds(5);
+constexpr std::string_view kAskingCommand = "*1\r\n$6\r\nASKING\r\n";
 
 net::StreamOptions StreamOptionsOf(const Options& options, const ServerAddress& server) {
   return {.host = server.host,
@@ -24,6 +31,7 @@ Client::Connection::Connection(net::Loop& loop, Options options)
     : loop_(loop),
       options_(std::move(options)),
       address_(AddressOf(options_)),
+      breaker_(options_.breaker),
       backoff_(options_.backoff_min, options_.backoff_max),
       alarm_(loop, [this] { turn_end_.Ask(); }),
       patience_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
@@ -41,7 +49,8 @@ Client::Connection::~Connection() {
   while (!rejected_.empty()) RunRejected();
 }
 
-void Client::Connection::Send(std::string_view command, SteadyTime deadline, Handler handler) {
+void Client::Connection::Send(std::string_view command, SteadyTime deadline, Handler handler,
+                              Before before) {
   counters_.calls.Add();
   turn_end_.Ask();
   if (auto obstacle = FindObstacle(command.size())) {
@@ -50,22 +59,33 @@ void Client::Connection::Send(std::string_view command, SteadyTime deadline, Han
     return;
   }
   wanted_ = true;
-  queue_.Push(command, deadline, std::move(handler));
+  if (before == Before::kAsking) {
+    queue_.Push(kAskingCommand, deadline, [](const Answer&) {}, loop_.Now());
+  }
+  queue_.Push(command, deadline, std::move(handler), loop_.Now());
 }
 
 // Why a call can't even wait.
-std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) const {
+std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) {
   if (state() == State::kClosed) {
     return CallError{Failure::kClosed, Ran::kNotSent, address_ + ": the client is closed"};
   }
-  if (state() == State::kWaiting && (refused_ || !options_.wait_for_connection)) {
-    return CallError{refused_ ? Failure::kRefused : Failure::kNotConnected, Ran::kNotSent,
-                     last_error_};
+  if (state() == State::kWaiting && refused_) {
+    return CallError{Failure::kRefused, Ran::kNotSent, last_error_};
   }
   if (queue_.size() >= options_.max_queued ||
       queue_.unsent_bytes() + command_bytes > options_.max_queued_bytes) {
     return CallError{Failure::kQueueFull, Ran::kNotSent,
                      address_ + ": " + std::to_string(queue_.size()) + " calls wait already"};
+  }
+  if (!breaker_.Admit(loop_.Now())) {
+    return CallError{
+        Failure::kBreakerOpen, Ran::kNotSent,
+        (last_error_.empty() ? address_ : last_error_) + "; has failed lately, and is left alone"};
+  }
+  if (state() == State::kWaiting && !options_.wait_for_connection) {
+    breaker_.Failed(loop_.Now());
+    return CallError{Failure::kNotConnected, Ran::kNotSent, last_error_};
   }
   return std::nullopt;
 }
@@ -181,11 +201,14 @@ void Client::Connection::OnReply(resp::Value reply) {
   } else {
     counters_.replies.Add();
     backoff_.Reset();  // Not before: a server that lets us in and dies at once is no better.
+    const SteadyTime pushed = queue_.OldestPushed();
     const Handler handler = queue_.PopReplied();
     if (handler) {
+      TellBreaker(reply, pushed);
       handler(Answer(reply));
     } else {
       counters_.late_replies.Add();
+      breaker_.TryNow();  // It is there again, if late.
     }
   }
 }
@@ -207,6 +230,7 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
       out_ += subscribe_;
       SetState(State::kReady);
       counters_.connects.Add();
+      breaker_.TryNow();
       turn_end_.Ask();
   }
 }
@@ -230,6 +254,7 @@ void Client::Connection::Drop(Failure failure, const std::string& reason) {
   queue_.PopInFlight(ended);
   counters_.lost.Add(ended.size());
   if (refused_ || !options_.wait_for_connection) queue_.PopUnsent(ended);
+  TellBreakerOfLost(ended.size());
   Finish(ended, failure, message);
 }
 
@@ -263,6 +288,7 @@ void Client::Connection::FinishTurn() {
   }
   WritePending();
   SetAlarm();
+  TellOfBreaker();
   counters_.queued.Set(queue_.unsent());
   counters_.in_flight.Set(queue_.in_flight());
 }
@@ -289,6 +315,7 @@ void Client::Connection::ExpireCalls() {
   queue_.PopExpired(loop_.Now(), ended);
   if (ended.empty()) return;
   counters_.timeouts.Add(ended.size());
+  TellBreakerOfExpired(ended);
   const bool was_ready = state() == State::kReady;
   const auto sent = std::partition(ended.begin(), ended.end(),
                                    [](const auto& call) { return call.ran == Ran::kNotSent; });
@@ -300,6 +327,37 @@ void Client::Connection::ExpireCalls() {
            last_error_.empty() ? address_ + ": not connected before the deadline" : last_error_);
   }
   Finish({sent, ended.end()}, Failure::kTimeout, address_ + ": no reply before the deadline");
+}
+
+void Client::Connection::TellBreaker(resp::Value reply, SteadyTime pushed) {
+  if (reply.is_error() && IsUnwell(CodeOf(reply))) return breaker_.Failed(loop_.Now());
+  breaker_.Succeeded(loop_.Now(), std::chrono::duration_cast<Micros>(loop_.Now() - pushed));
+}
+
+void Client::Connection::TellBreakerOfExpired(std::span<const CallQueue::Ended> expired) {
+  for (const CallQueue::Ended& call : expired) {
+    if (loop_.Now() - call.pushed >= kHurry) {
+      breaker_.Failed(loop_.Now());
+    } else {
+      breaker_.Abandoned();
+    }
+  }
+}
+
+// A connection that ends is one failure, however many calls it takes along.
+void Client::Connection::TellBreakerOfLost(std::size_t calls) {
+  if (calls == 0) return;
+  for (std::size_t i = 1; i < calls; ++i) breaker_.Abandoned();
+  breaker_.Failed(loop_.Now());
+}
+
+void Client::Connection::TellOfBreaker() {
+  counters_.breaker_opened.Set(breaker_.opened());
+  const Breaker::State now = breaker_.state();
+  const Breaker::State before = told_breaker_.load(std::memory_order_relaxed);
+  if (now == before) return;
+  told_breaker_.store(now, std::memory_order_relaxed);
+  if (on_breaker_change_) on_breaker_change_({address_, before, now, last_error_});
 }
 
 SteadyTime Client::Connection::StallsAt() {
@@ -331,6 +389,7 @@ void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failu
 }
 
 Stats Client::Connection::StatsApprox() const {
+  const Breaker::State breaker = told_breaker_.load(std::memory_order_relaxed);
   return {.state = state(),
           .connected = state() == State::kReady ? std::size_t{1} : 0,
           .connects = counters_.connects.value(),
@@ -346,6 +405,10 @@ Stats Client::Connection::StatsApprox() const {
           .writes = counters_.writes.value(),
           .bytes_sent = counters_.bytes_sent.value(),
           .bytes_received = counters_.bytes_received.value(),
+          .breakers_closed = breaker == Breaker::State::kClosed ? std::size_t{1} : 0,
+          .breakers_open = breaker == Breaker::State::kOpen ? std::size_t{1} : 0,
+          .breakers_half_open = breaker == Breaker::State::kHalfOpen ? std::size_t{1} : 0,
+          .breaker_opened = counters_.breaker_opened.value(),
           .queued = counters_.queued.value(),
           .in_flight = counters_.in_flight.value()};
 }

@@ -14,6 +14,7 @@
 #include "net/stream.h"
 #include "net/timer.h"
 #include "redis/backoff.h"
+#include "redis/breaker.h"
 #include "redis/call_queue.h"
 #include "redis/client.h"
 #include "redis/handshake.h"
@@ -28,9 +29,14 @@ class Client::Connection final : private net::StreamEvents {
   Connection(net::Loop& loop, Options options);
   ~Connection();
 
-  void Send(std::string_view command, SteadyTime deadline, Handler handler);
+  /// What is sent right before a command, or not at all.
+  enum class Before : std::uint8_t { kNothing, kAsking };
+
+  void Send(std::string_view command, SteadyTime deadline, Handler handler,
+            Before before = Before::kNothing);
   void Connect();
   void Close();
+  void OnBreakerChange(BreakerListener listener) { on_breaker_change_ = std::move(listener); }
   void OnPush(std::function<void(resp::Value)> handler) { on_push_ = std::move(handler); }
   void Subscribe(std::span<const std::string> channels);
   /// The server is a replica: with sentinels, there is a primary to be found.
@@ -50,7 +56,8 @@ class Client::Connection final : private net::StreamEvents {
   };
   struct Counters {
     Counter connects, connect_failures, disconnects, calls, replies, timeouts, late_replies,
-        rejected, lost, pushes, writes, bytes_sent, bytes_received, queued, in_flight;
+        rejected, lost, pushes, writes, bytes_sent, bytes_received, queued, in_flight,
+        breaker_opened;
   };
 
   void OnConnected() override;
@@ -73,7 +80,11 @@ class Client::Connection final : private net::StreamEvents {
   void SetAlarm();
   void CheckStall();
   [[nodiscard]] SteadyTime StallsAt();
-  [[nodiscard]] std::optional<CallError> FindObstacle(std::size_t command_bytes) const;
+  [[nodiscard]] std::optional<CallError> FindObstacle(std::size_t command_bytes);
+  void TellBreaker(resp::Value reply, SteadyTime pushed);
+  void TellBreakerOfExpired(std::span<const CallQueue::Ended> expired);
+  void TellBreakerOfLost(std::size_t calls);
+  void TellOfBreaker();
   void RunRejected();
   static void Finish(std::span<CallQueue::Ended> ended, Failure failure, std::string message);
 
@@ -103,6 +114,11 @@ class Client::Connection final : private net::StreamEvents {
   std::string out_;  ///< To be written before anything of the queue.
   std::function<void(resp::Value)> on_push_;
   std::string subscribe_;  ///< The command; empty if it is no subscriber.
+
+  Breaker breaker_;
+  /// As it was last told; also for other threads.
+  std::atomic<Breaker::State> told_breaker_{Breaker::State::kClosed};
+  BreakerListener on_breaker_change_;
 
   Backoff backoff_;
   net::Timer alarm_;     ///< For the earliest deadline of a call, or a stalled server.

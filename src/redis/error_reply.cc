@@ -31,6 +31,8 @@ bool MayPass(std::string_view code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
+bool IsUnwell(std::string_view code) { return MayPass(code) && code != "TRYAGAIN"; }
+
 Redirection ReadRedirection(std::string_view error) {
   const std::size_t first = error.find(' ');
   if (first == std::string_view::npos) return {};

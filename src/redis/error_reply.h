@@ -24,4 +24,8 @@ struct Redirection {
 };
 [[nodiscard]] Redirection ReadRedirection(std::string_view error);
 
+/// Whether whoever replies so can't serve anybody for now. Replies that are about the command, its
+/// keys, or a lack of memory come from a server that is well.
+[[nodiscard]] bool IsUnwell(std::string_view code);
+
 }  // namespace sluice::redis

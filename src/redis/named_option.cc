@@ -49,16 +49,39 @@ std::string* TextNamed(std::string_view name, Options& options) {
 }
 
 Micros* DurationNamed(std::string_view name, Options& options) {
-  const std::array<std::pair<std::string_view, Micros*>, 4> durations = {{
+  const std::array<std::pair<std::string_view, Micros*>, 8> durations = {{
       {"connect_timeout", &options.connect_timeout},
       {"stall_timeout", &options.stall_timeout},
       {"backoff_min", &options.backoff_min},
       {"backoff_max", &options.backoff_max},
+      {"breaker_window", &options.breaker.window},
+      {"breaker_all_failing", &options.breaker.all_failing},
+      {"breaker_slow", &options.breaker.slow},
+      {"breaker_pause", &options.breaker.pause},
   }};
   for (const auto& [duration, field] : durations) {
     if (name == duration) return field;
   }
   return nullptr;
+}
+
+std::uint32_t* NumberNamed(std::string_view name, Options& options) {
+  const std::array<std::pair<std::string_view, std::uint32_t*>, 5> numbers = {{
+      {"db", &options.database},
+      {"breaker_failures", &options.breaker.failures},
+      {"breaker_least_percent", &options.breaker.least_percent},
+      {"breaker_probes", &options.breaker.probes},
+      {"breaker_successes", &options.breaker.successes},
+  }};
+  for (const auto& [number, field] : numbers) {
+    if (name == number) return field;
+  }
+  return nullptr;
+}
+
+bool* FlagNamed(std::string_view name, Options& options) {
+  if (name == "verify") return &options.tls.verify;
+  return name == "breaker" ? &options.breaker.enabled : nullptr;
 }
 
 }  // namespace
@@ -74,12 +97,12 @@ std::optional<std::string> SetOption(std::string_view name, std::string_view val
     return ExpectedFound(name, "a number with a unit, such as 250ms or 1s", value);
   }
   if (name == "port") return ParsePort(value, options.port);
-  if (name == "db") {
-    if (ParseNumber(value, options.database)) return std::nullopt;
-    return ExpectedFound("database", "a number from 0 on", value);
+  if (std::uint32_t* number = NumberNamed(name, options)) {
+    if (ParseNumber(value, *number)) return std::nullopt;
+    return ExpectedFound(name == "db" ? "database" : name, "a number from 0 on", value);
   }
-  if (name == "verify") {
-    options.tls.verify = value == "true";
+  if (bool* flag = FlagNamed(name, options)) {
+    *flag = value == "true";
     if (value == "true" || value == "false") return std::nullopt;
     return ExpectedFound(name, "true or false", value);
   }
@@ -87,7 +110,9 @@ std::optional<std::string> SetOption(std::string_view name, std::string_view val
       "option",
       "one of port, db, client_name, password_file, password_env, ca_file, cert_file, key_file, "
       "server_name, verify, connect_timeout, stall_timeout, backoff_min, backoff_max, "
-      "sentinel_username, sentinel_password_file, sentinel_password_env",
+      "breaker, breaker_failures, breaker_window, breaker_least_percent, breaker_all_failing, "
+      "breaker_slow, breaker_pause, breaker_probes, breaker_successes, sentinel_username, "
+      "sentinel_password_file, sentinel_password_env",
       name);
 }
 

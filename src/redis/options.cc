@@ -20,6 +20,21 @@ std::optional<Error> FindTimeProblem(const Options& options) {
   return std::nullopt;
 }
 
+std::optional<Error> FindBreakerProblem(const BreakerOptions& breaker) {
+  if (breaker.failures == 0) return Invalid("redis: breaker_failures must be above 0");
+  if (breaker.least_percent > 100) {
+    return Invalid("redis: breaker_least_percent must be at most 100");
+  }
+  if (breaker.window <= Micros{0}) return Invalid("redis: breaker_window must be above 0");
+  if (breaker.pause > std::chrono::seconds(1)) {
+    return Invalid("redis: breaker_pause must be at most 1s");
+  }
+  if (breaker.probes == 0 || breaker.successes == 0) {
+    return Invalid("redis: breaker_probes and breaker_successes must be above 0");
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> FindPlaceProblem(const Options& options) {
   if (options.topology == Topology::kSingle) {
     if (!options.unix_socket.empty()) return std::nullopt;
@@ -85,6 +100,7 @@ std::optional<Error> FindProblem(const Options& options) {
     return Invalid("redis: client_name must not contain spaces");
   }
   if (options.max_queued == 0) return Invalid("redis: max_queued must be above 0");
+  if (auto problem = FindBreakerProblem(options.breaker)) return problem;
   return FindTimeProblem(options);
 }
 

@@ -10,6 +10,7 @@
 #include <sluice/time.h>
 
 #include "net/stream.h"
+#include "redis/breaker.h"
 #include "redis/secret.h"
 #include "redis/server_address.h"
 
@@ -55,6 +56,8 @@ struct Options {
   Micros stall_timeout = std::chrono::seconds(1);
   Micros backoff_min = std::chrono::milliseconds(10);   ///< The bound of the first random pause.
   Micros backoff_max = std::chrono::milliseconds(500);  ///< It doubles up to this.
+
+  BreakerOptions breaker{};  ///< Of each server.
 
   /// False: while the last attempt to connect has failed, calls fail at once. For a server of a
   /// cluster, where another one may take its place.

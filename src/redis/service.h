@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "net/loop.h"
+#include "redis/breaker.h"
 #include "redis/call.h"
 #include "redis/options.h"
 #include "redis/stats.h"
@@ -33,6 +35,15 @@ enum class Next : std::uint8_t {
             ///< alone.
 };
 
+/// A server's breaker has changed.
+struct BreakerChange {
+  std::string_view server;  ///< For people.
+  Breaker::State from;
+  Breaker::State to;
+  std::string_view reason;  ///< Why there is no connection; empty if there is one.
+};
+using BreakerListener = std::function<void(const BreakerChange&)>;
+
 /// Redis as those see it who have commands about keys: one server, the primary that sentinels know
 /// of (both are a Client), or a cluster (ClusterClient). Lives on its loop's thread.
 class Service {
@@ -49,6 +60,9 @@ class Service {
 
   /// What to do about an answer that is an error, of the command sent along this route.
   virtual Next Judge(const Answer& answer, Route& route) = 0;
+
+  /// From now on; before anything is sent. At the end of a turn, once for what changed in it.
+  virtual void OnBreakerChange(BreakerListener listener) = 0;
 
   /// Connects now instead of at the first call.
   virtual void Connect() = 0;

@@ -67,6 +67,8 @@ struct Config {
   std::string store = "memory";  ///< Or where Redis is.
   std::string redis_file;        ///< The same as YAML; wins over `store`.
   Micros store_deadline = std::chrono::milliseconds(50);
+  std::size_t servers = 0;               ///< That share Redis; 0: as many as are seen there.
+  std::size_t emergency_per_second = 0;  ///< Of one address while Redis fails; 0: no limit.
   std::size_t memory_max_keys = 10'000'000;
   std::size_t memory_max_bytes = 0;
 

@@ -51,6 +51,10 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
     sum.calls += stats.calls;
     sum.late_replies += stats.late_replies;
     sum.in_flight += stats.in_flight;
+    sum.breakers_closed += stats.breakers_closed;
+    sum.breakers_open += stats.breakers_open;
+    sum.breakers_half_open += stats.breakers_half_open;
+    sum.breaker_opened += stats.breaker_opened;
     sum.script_reloads += worker->StoreStatsApprox().reloads;
     sum.given_back += worker->StoreStatsApprox().given_back;
   }

@@ -60,6 +60,12 @@ limiter::Enforcement EnforcementOf(std::string_view name) {
   return name == "off" ? limiter::Enforcement::kOff : limiter::Enforcement::kOn;
 }
 
+std::optional<Limit> EmergencyOf(const Config& config) {
+  const auto calls = static_cast<std::int64_t>(config.emergency_per_second);
+  if (calls == 0) return std::nullopt;
+  return *Limit::TokenBucket({.capacity = calls, .refill = Rate::PerSecond(calls)});
+}
+
 telemetry::LogOptions LogOptionsOf(const Config& config) {
   telemetry::LogOptions options;
   options.format =
@@ -110,6 +116,10 @@ Server::~Server() {
 
 Result<bool> Server::Prepare() {
   shared_.settings.enforcement = EnforcementOf(shared_.config.enforcement);
+  if (shared_.config.servers > 0) {
+    shared_.settings.servers = static_cast<std::uint32_t>(shared_.config.servers);
+  }
+  shared_.settings.emergency = EmergencyOf(shared_.config);
   std::optional<Error> mistakes;
   const auto tell = [&mistakes](const Error& mistake) {
     if (mistakes) {
@@ -132,7 +142,9 @@ Result<bool> Server::Prepare() {
   workers_.resize(loops_.size());
   loops_.Do([this](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_, static_cast<Operations&>(*this));
+    if (i == 0 && shared_.redis) workers_[i]->StartHeartbeat();
   });
+  if (shared_.redis) WatchStoreSpeed();
   trusted_ = *identity::TrustedProxies::Parse(shared_.config.identity.trusted_proxies);
   const auto entrance = [this](std::string_view refusal, bool proxied, auto new_session) {
     EntranceOptions options = EntranceOptionsOf(shared_.config, refusal);
@@ -384,14 +396,11 @@ api::Health Server::CheckHealth() {
            "version " + std::to_string(rules.active.number) +
            (rules.failing ? "; the file has mistakes, so it is not what the file says" : "")});
   if (shared_.redis) {
-    std::size_t connected = 0;
-    for (const auto& worker : workers_) {
-      if (worker->RedisStatsApprox().state == redis::State::kReady) ++connected;
-    }
-    health.conditions.push_back({.name = "redis",
-                                 .ok = connected == workers_.size(),
-                                 .detail = std::to_string(connected) + " of " +
-                                           std::to_string(workers_.size()) + " connections"});
+    health.conditions.push_back(RedisCondition());
+    const bool fast = !store_speed_.is_slow();
+    health.conditions.push_back({.name = "redis_latency",
+                                 .ok = fast,
+                                 .detail = fast ? "" : "over 5 ms for one call in a hundred"});
   } else {
     health.conditions.push_back(
         {.name = "memory",
@@ -403,6 +412,28 @@ api::Health Server::CheckHealth() {
       {.name = "accepting", .ok = !draining, .detail = draining ? "the server is ending" : ""});
   health.ready = !draining;
   return health;
+}
+
+// Not ok does not mean not ready: rules say what happens meanwhile.
+api::Condition Server::RedisCondition() const {
+  std::size_t connected = 0;
+  std::size_t open = 0;
+  for (const auto& worker : workers_) {
+    const redis::Stats stats = worker->RedisStatsApprox();
+    if (stats.state == redis::State::kReady) ++connected;
+    open += stats.breakers_open + stats.breakers_half_open;
+  }
+  std::string detail = std::to_string(connected) + " of " + std::to_string(workers_.size()) +
+                       " event loops connected";
+  if (open > 0) detail += "; circuit breakers that are not closed: " + std::to_string(open);
+  return {.name = "redis", .ok = connected == workers_.size() && open == 0, .detail = detail};
+}
+
+void Server::WatchStoreSpeed() {
+  telemetry::HistogramTotals totals;
+  for (const auto& worker : workers_) worker->counters().AddStorageTimes(totals);
+  store_speed_.Look(totals);
+  speed_watch_.Set(SteadyClock::Now() + StoreSpeed::kStretch);
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Server::StoreNumbers() {

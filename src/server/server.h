@@ -17,6 +17,7 @@
 #include "server/entrance.h"
 #include "server/loops.h"
 #include "server/shared.h"
+#include "server/store_speed.h"
 #include "server/tls_keeper.h"
 #include "server/worker.h"
 
@@ -70,6 +71,8 @@ class Server final : private Operations {
                              std::vector<net::ListenAddress>& at);
   void Drain();
   void GiveUp();
+  void WatchStoreSpeed();
+  [[nodiscard]] api::Condition RedisCondition() const;
   void TellOfLoad(const rules::LoadReport& report);
 
   rules::LoadReport ReloadRules() override;
@@ -91,6 +94,8 @@ class Server final : private Operations {
   Addresses at_;
   std::size_t entrances_open_ = 0;
   net::Timer last_resort_{main_, [this] { GiveUp(); }};
+  StoreSpeed store_speed_;
+  net::Timer speed_watch_{main_, [this] { WatchStoreSpeed(); }};
   Ended ended_ = Ended::kWell;
 };
 

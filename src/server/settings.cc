@@ -121,6 +121,14 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      SetText<&Config::redis_file>, GetText<&Config::redis_file>},
     {"store_deadline", "", "DURATION", "How long a check waits for Redis.", false,
      SetDuration<&Config::store_deadline>, GetDuration<&Config::store_deadline>},
+    {"failover.servers", "", "N",
+     "Servers that divide local limits among them while Redis fails; 0: as many as were seen in "
+     "Redis.",
+     false, SetNumber<&Config::servers, 0, 100'000>, GetNumber<&Config::servers>},
+    {"failover.calls_per_second", "", "N",
+     "What open rules let pass of one address while Redis fails; 0: everything.", false,
+     SetNumber<&Config::emergency_per_second, 0, 1'000'000'000>,
+     GetNumber<&Config::emergency_per_second>},
     {"memory.max_keys", "", "N",
      "Keys that matter held in memory; past it, new ones get their rule's "
      "failure mode.",

@@ -97,12 +97,25 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
   }
-  if (redis_) redis_->Connect();
+  if (!redis_) return;
+  redis_->OnBreakerChange([this](const redis::BreakerChange& change) { TellOfBreaker(change); });
+  redis_->Connect();
 }
 
 // Every question is answered before what it needs is gone.
 Worker::~Worker() {
   if (redis_) redis_->Close();
+}
+
+void Worker::StartHeartbeat() {
+  heartbeat_ = std::make_unique<Heartbeat>(loop_, *redis_, [this](std::uint32_t servers) {
+    if (shared_.config.servers > 0) return;  // The operator knows better.
+    const std::uint32_t before =
+        shared_.settings.servers.exchange(servers, std::memory_order_relaxed);
+    if (before == servers) return;
+    shared_.log.Write(telemetry::LogLevel::kInfo, "servers at this Redis",
+                      {{"servers", servers}, {"before", before}});
+  });
 }
 
 std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
@@ -156,6 +169,21 @@ void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
     default:
       break;
   }
+}
+
+// While a server is gone its breaker tries again and again: only the debug log has all of that.
+void Worker::TellOfBreaker(const redis::BreakerChange& change) {
+  using redis::Breaker;
+  const bool opens = change.from == Breaker::State::kClosed;
+  const bool closes = change.to == Breaker::State::kClosed;
+  const auto level = opens    ? telemetry::LogLevel::kWarn
+                     : closes ? telemetry::LogLevel::kInfo
+                              : telemetry::LogLevel::kDebug;
+  shared_.log.Write(level, "circuit breaker of Redis",
+                    {{"server", change.server},
+                     {"from", redis::NameOf(change.from)},
+                     {"to", redis::NameOf(change.to)},
+                     {"reason", change.reason}});
 }
 
 void Worker::CountLimits(const Question& question) {

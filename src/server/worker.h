@@ -18,6 +18,7 @@
 #include "redis/service.h"
 #include "rules/live_rules.h"
 #include "server/connection_facts.h"
+#include "server/heartbeat.h"
 #include "server/shared.h"
 #include "store/redis/redis_store.h"
 #include "store/store.h"
@@ -58,6 +59,10 @@ class Worker final : public api::Host, private limiter::Observer {
   void UseIdentifier(std::shared_ptr<const identity::Identifier> identifier) {
     identifier_ = std::move(identifier);
   }
+
+  /// From now on, tells the other servers at this Redis of this one, and counts them. With Redis,
+  /// on the loop's thread.
+  void StartHeartbeat();
 
   [[nodiscard]] const telemetry::LoopCounters& counters() const { return counters_; }
   /// Of Redis; zeros without.
@@ -102,6 +107,7 @@ class Worker final : public api::Host, private limiter::Observer {
   static constexpr std::string_view kOwnLimits = "_request";
 
   static api::Peer PeerOf(const ConnectionFacts& facts);
+  void TellOfBreaker(const redis::BreakerChange& change);
   void CountLimits(const limiter::Question& question);
   bool SamplesThis() override;
   void Took(const limiter::Question& question, const limiter::TimesTaken& times) override;
@@ -114,6 +120,7 @@ class Worker final : public api::Host, private limiter::Observer {
   std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
   std::unique_ptr<redis::Service> redis_;
   std::unique_ptr<store::RedisStore> redis_store_;
+  std::unique_ptr<Heartbeat> heartbeat_;
   rules::RulesReader reader_;
   limiter::Limiter limiter_;
   wire::HttpDate date_;

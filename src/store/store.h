@@ -52,6 +52,8 @@ struct Call {
   Operation operation = Operation::kCheck;
   std::span<Use> uses{};
   WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
+  /// How long the caller waits at most, if that is less than the store would; 0: it does not say.
+  Micros patience{0};
 
   /// Answers.
   bool ok = false;  ///< False: `error` says why, and nothing was changed.

@@ -88,6 +88,8 @@ class alignas(128) LoopCounters {
     v_.bounds_exceeded[protocol][bound].Add();
   }
 
+  /// Of all that was recorded so far.
+  void AddStorageTimes(HistogramTotals& totals) const { v_.storage_times.AddTo(totals); }
   /// Adds what this loop counted so far.
   void AddTo(LoopTotals& totals) const;
   [[nodiscard]] const RuleCounters& rules() const { return rules_; }

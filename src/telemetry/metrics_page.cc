@@ -101,6 +101,13 @@ void WriteRedis(PrometheusText& text, const RedisSnapshot& redis) {
       "Replies to commands that had timed out.", redis.late_replies);
   One(text, "rate_limiter_redis_in_flight", kGauge, "Commands that wait for a reply.",
       redis.in_flight);
+  text.Family("rate_limiter_redis_breaker_state", kGauge,
+              "Circuit breakers in each state; every event loop has one for each Redis server.");
+  text.Sample({{"state", "closed"}}, redis.breakers_closed);
+  text.Sample({{"state", "open"}}, redis.breakers_open);
+  text.Sample({{"state", "half_open"}}, redis.breakers_half_open);
+  One(text, "rate_limiter_redis_breaker_opened_total", kCounter,
+      "Times that a circuit breaker opened.", redis.breaker_opened);
 }
 
 void WriteConnections(PrometheusText& text, const LoopTotals& loops) {

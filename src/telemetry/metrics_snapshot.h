@@ -42,6 +42,10 @@ struct RedisSnapshot {
   std::uint64_t given_back = 0;
   std::uint64_t late_replies = 0;
   std::uint64_t in_flight = 0;
+  std::uint64_t breakers_closed = 0;  ///< One of these three for each server and event loop.
+  std::uint64_t breakers_open = 0;
+  std::uint64_t breakers_half_open = 0;
+  std::uint64_t breaker_opened = 0;
 };
 
 /// The TLS listeners of one protocol.

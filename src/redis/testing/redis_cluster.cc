@@ -70,6 +70,7 @@ Options RedisCluster::ClientOptions() const {
   Options options;
   options.topology = Topology::kCluster;
   for (std::size_t i = 0; i < kPrimaries; ++i) options.seeds.push_back({"127.0.0.1", ports_[i]});
+  options.breaker.enabled = false;  // Tests of it switch it on.
   return options;
 }
 

@@ -145,6 +145,7 @@ Options RedisServer::ClientOptions() const {
     options.tls.enabled = true;
     options.tls.ca_file = certificates().ca_file;
   }
+  options.breaker.enabled = false;  // Tests of it switch it on.
   return options;
 }
 

@@ -56,6 +56,7 @@ Options SentinelSet::ClientOptions() const {
   options.topology = Topology::kSentinel;
   options.sentinel.name = kName;
   for (const auto& sentinel : sentinels_) options.seeds.push_back({"127.0.0.1", sentinel->port()});
+  options.breaker.enabled = false;  // Tests of it switch it on.
   return options;
 }
 

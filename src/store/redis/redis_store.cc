@@ -127,7 +127,8 @@ Answered RedisStore::Submit(Call& call) {
     return Answered::kNow;
   }
   call.pending = true;
-  const SteadyTime deadline = loop_.Now() + options_.deadline;
+  const bool hurries = call.patience > Micros{0} && call.patience < options_.deadline;
+  const SteadyTime deadline = loop_.Now() + (hurries ? call.patience : options_.deadline);
   if (has_slots_) {
     SubmitBySlot(call, deadline);
   } else {

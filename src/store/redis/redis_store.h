@@ -17,7 +17,7 @@
 namespace sluice::store {
 
 struct RedisStoreOptions {
-  /// How long a call may take, from Submit on.
+  /// How long a call may take, from Submit on; less if the call says so.
   Micros deadline = std::chrono::milliseconds(50);
   /// Tests: judge by each call's `now` instead of Redis' clock, and let nothing expire.
   bool use_time_of_calls = false;

@@ -116,6 +116,24 @@ TEST_F(RedisStoreFailureTest, ARestartedRedisStartsAfreshAndNeedsNoHelp) {
   EXPECT_EQ(asker.store().StatsApprox().reloads, 2U);
 }
 
+TEST_F(RedisStoreFailureTest, ACallerInAHurryIsAnsweredSoonerThanOthers) {
+  Asker asker(loop_, server_.ClientOptions());
+  ASSERT_TRUE(asker.RunCheck(limit_, "key").allowed());
+  server_.Freeze();
+  const Asked& patient = asker.Check(limit_, "key");
+  Use use;
+  use.key = {.scope = kScope, .tag = "key", .rest = {}};
+  use.limit = &limit_;
+  Call hurried{.uses = {&use, 1}, .patience = milliseconds(20)};
+  ASSERT_EQ(asker.store().Submit(hurried), Answered::kLater);
+  ASSERT_TRUE(asker.RunUntil([&] { return !hurried.pending; }));
+  EXPECT_EQ(std::string(ErrorName(hurried.error)), "store_timeout");
+  EXPECT_EQ(patient.times, 0);
+  server_.Thaw();
+  ASSERT_TRUE(asker.WaitForAll());
+  EXPECT_TRUE(patient.allowed());
+}
+
 TEST_F(RedisStoreFailureTest, WithoutRedisACallIsUnavailableAtItsDeadline) {
   Asker asker(loop_, server_.ClientOptions(), milliseconds(60));
   asker.RunCheck(limit_, "key");

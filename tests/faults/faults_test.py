@@ -1,0 +1,35 @@
+"""Whatever happens to Redis, callers are answered in time and as their rules say, and it heals by itself."""
+
+import unittest
+
+import faults
+from load import Report
+
+# Machines that run tests are busy with other things, too: the table tells the real figures.
+SOON = 1.0
+HEALED = 5.0
+
+
+class Faults(unittest.TestCase):
+    def judge(self, fault):
+        report = fault()
+        print(report, flush=True)
+        self.assertLess(report.worst, SOON, "a caller waited for too long")
+        self.assertEqual(report.wrong, 0, "answers other than the rule says")
+        self.assertLess(report.to_exact, HEALED, "it took too long to be exact again")
+        if fault in faults.LOSES_WHAT_WAS_NOT_REPLICATED:
+            self.assertLessEqual(report.twice, report.recent, "more was admitted twice than can have been lost")
+        else:
+            self.assertEqual(report.twice, 0, "admitted twice")
+
+
+def add(fault):
+    setattr(Faults, f"test_{fault.__name__}", lambda self: self.judge(fault))
+
+
+for each in faults.FAULTS:
+    add(each)
+
+if __name__ == "__main__":
+    print(Report.HEAD)
+    unittest.main()

@@ -1,0 +1,141 @@
+"""Callers that ask all the time, and a book of what they were told."""
+
+import http.client
+import socket
+import threading
+import time
+
+LIMIT = 100
+ROUND = 300  # Calls for one key of each rule, before all go on to the next.
+
+# Every rule has a budget that is used up and never comes back while a test runs.
+RULES = f"""
+defaults: {{ algorithm: fixed_window, window: 30d, limit: {LIMIT} }}
+rules:
+  - {{ id: open, match: {{ api_key: "open-*" }} }}
+  - {{ id: closed, match: {{ api_key: "closed-*" }}, on_store_failure: closed }}
+  - {{ id: local, match: {{ api_key: "local-*" }}, on_store_failure: local }}
+"""
+MODES = ("open", "closed", "local")
+PERMITTED = {  # While degraded.
+    "open": (200,),
+    "closed": (503,),
+    "local": (200, 429),
+}
+
+
+class Call:
+    __slots__ = ("began", "took", "mode", "key", "status", "degraded")
+
+    def __init__(self, began, took, mode, key, status, degraded):
+        self.began, self.took, self.mode, self.key, self.status, self.degraded = began, took, mode, key, status, degraded
+
+    def is_wrong(self):
+        if self.degraded:
+            return self.status not in PERMITTED[self.mode]
+        return self.status not in (200, 429)
+
+
+class Load:
+    """A few callers at each server, as fast as they are answered but for a short pause."""
+
+    def __init__(self, servers, callers=2, pause=0.002):
+        self.servers = servers
+        self.pause = pause
+        self.stopping = threading.Event()
+        self.lock = threading.Lock()
+        self.asked = 0
+        self.calls = []
+        self.failed = []
+        self.threads = [
+            threading.Thread(target=self.run, args=(server,), daemon=True) for server in servers for _ in range(callers)
+        ]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+        if self.failed:
+            raise self.failed[0]
+
+    def run(self, server):
+        connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=30)
+        if path := getattr(server, "unix_socket", None):
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(path)
+        try:
+            while not self.stopping.is_set():
+                self.calls.append(self.call(connection))
+                time.sleep(self.pause)
+        except Exception as error:  # pylint: disable=broad-exception-caught  # Told by the one who waits.
+            self.failed.append(error)
+        finally:
+            connection.close()
+
+    def call(self, connection):
+        with self.lock:
+            number = self.asked
+            self.asked += 1
+        mode = MODES[number % len(MODES)]
+        key = f"{mode}-{number // (ROUND * len(MODES))}"
+        began = time.monotonic()
+        connection.request("GET", f"/api/v1/rate-limit/check?key={key}")
+        answer = connection.getresponse()
+        answer.read()
+        took = time.monotonic() - began
+        return Call(began, took, mode, key, answer.status, answer.getheader("X-RateLimit-Degraded") is not None)
+
+    def degraded_since(self, moment):
+        return [call for call in list(self.calls) if call.began >= moment and call.degraded]
+
+    def await_degraded(self, moment):
+        """Whether anybody was answered without Redis."""
+        give_up = time.monotonic() + 20
+        while not self.degraded_since(moment):
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def await_exact(self, quiet=0.5):
+        """Returns once nobody was answered without Redis for a while."""
+        give_up = time.monotonic() + 30
+        while self.degraded_since(time.monotonic() - quiet):
+            if time.monotonic() > give_up:
+                raise AssertionError("still degraded")
+            time.sleep(0.02)
+
+
+class Report:
+    """What a fault did to the callers."""
+
+    def __init__(self, fault, calls, began, accepted):
+        self.fault = fault
+        during = [call for call in calls if call.began >= began - 0.2]
+        degraded = [call for call in calls if call.degraded]
+        self.calls = len(calls)
+        self.degraded = len(degraded)
+        self.worst = max(call.took for call in during)
+        self.wrong = sum(call.is_wrong() for call in calls)
+        last = max((call.began for call in degraded), default=accepted)
+        self.to_exact = max(0.0, last - accepted)
+        admitted = {}
+        for call in calls:
+            if call.status == 200 and not call.degraded:
+                admitted[call.key] = admitted.get(call.key, 0) + 1
+        self.twice = sum(max(0, count - LIMIT) for count in admitted.values())
+        # Of the last second before the fault: what a replica may not have heard of.
+        self.recent = sum(began - 1 <= call.began < began for call in calls)
+
+    HEAD = f"{'fault':<44}{'calls':>7}{'degraded':>9}{'worst ms':>9}{'wrong':>6}{'twice':>6}{'s to exact':>11}"
+
+    def __str__(self):
+        return (
+            f"{self.fault:<44}{self.calls:>7}{self.degraded:>9}{self.worst * 1000:>9.1f}{self.wrong:>6}{self.twice:>6}"
+            f"{self.to_exact:>11.2f}"
+        )
