@@ -1,0 +1,379 @@
+#include "algo/lease.h"
+
+#include <algorithm>
+
+#include "algo/bucket.h"
+#include "base/wide_math.h"
+
+namespace sluice::algo::lease {
+namespace {
+
+constexpr Micros kShortestReserve = std::chrono::milliseconds(50);
+constexpr Micros kLongestReserve = std::chrono::milliseconds(100);
+constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
+// Ends are multiples of these, so that a key has at most five long parts and three short ones.
+constexpr Micros kLongStep = kLongLease / 4;
+constexpr Micros kShortStep = kShortLease / 2;
+constexpr std::int64_t kBesidesWaiting = 16;
+
+bool IsBucket(const LimitNumbers& limit) { return limit.algorithm == Algorithm::kTokenBucket; }
+bool IsSliding(const LimitNumbers& limit) {
+  return limit.algorithm == Algorithm::kSlidingWindowCounter;
+}
+
+// The bucket that is left when what is outstanding is not part of it.
+LimitNumbers Reduced(const LimitNumbers& limit, const Book& book) {
+  LimitNumbers reduced = limit;
+  reduced.cap -= Outstanding(book);
+  return reduced;
+}
+
+void DropPart(Book& book, std::size_t index) {
+  std::move(book.parts.begin() + static_cast<std::ptrdiff_t>(index) + 1, book.parts.end(),
+            book.parts.begin() + static_cast<std::ptrdiff_t>(index));
+  book.parts.back() = {};
+}
+
+void Refill(const LimitNumbers& limit, WallTime now, State& state, const Book& book) {
+  const LimitNumbers reduced = Reduced(limit, book);
+  state.value = std::min(state.value, bucket::Full(reduced));
+  bucket::Advance(reduced, now, state);
+}
+
+// From part to part: while tokens are out, the bucket fills up to less.
+ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+  const Micros back = state.at - now;
+  if (back > kClockTolerance) {
+    // The clock was set back. What leases have left by the key's own time, they have from now on.
+    for (Part& part : book.parts) {
+      if (part.tokens > 0) part.expires = ClampTime(part.expires - back);
+    }
+  }
+  while (book.parts[0].tokens > 0 && book.parts[0].expires <= now) {
+    if (book.parts[0].expires > state.at) Refill(limit, book.parts[0].expires, state, book);
+    DropPart(book, 0);
+  }
+  Refill(limit, now, state, book);
+  return back > kClockTolerance ? ClockSeen::kSetBack : ClockSeen::kForward;
+}
+
+WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
+  return IsSliding(limit) ? state.at + limit.window : algo::FreshAt(limit, state);
+}
+
+// A window that is over takes nothing back; a sliding counter's weighs on for one window more.
+ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+  const ClockSeen seen = algo::Advance(limit, now, state);
+  if (book.parts[0].tokens == 0) return seen;
+  if (seen == ClockSeen::kSetBack) {
+    book.parts = {};
+    return seen;
+  }
+  const bool weighs = IsSliding(limit) ? state.previous > 0 || state.value > 0 : state.value > 0;
+  if (!weighs) book.parts = {};
+  const WallTime oldest = IsSliding(limit) ? state.at : WindowEnd(limit, state);
+  while (book.parts[0].tokens > 0 && book.parts[0].expires < oldest) DropPart(book, 0);
+  return seen;
+}
+
+Part* PartOf(Book& book, const Id& id) {
+  if (id.generation == 0 || id.generation != book.generation) return nullptr;
+  const auto found = std::find_if(book.parts.begin(), book.parts.end(), [&](const Part& part) {
+    return part.tokens > 0 && part.expires == id.expires;
+  });
+  return found == book.parts.end() ? nullptr : &*found;
+}
+
+void GiveBack(const LimitNumbers& limit, State& state, WallTime expires, std::int64_t tokens) {
+  if (IsBucket(limit)) {
+    state.value += tokens * limit.rate_den;
+  } else if (IsSliding(limit) && expires == state.at) {
+    state.previous = std::max(state.previous - tokens, std::int64_t{0});
+  } else {
+    state.value = std::max(state.value - tokens, std::int64_t{0});
+  }
+}
+
+void AddPart(Book& book, WallTime expires, std::int64_t tokens) {
+  const auto place =
+      std::find_if(book.parts.begin(), book.parts.end(),
+                   [&](const Part& part) { return part.tokens == 0 || part.expires >= expires; });
+  if (place != book.parts.end() && place->tokens > 0 && place->expires == expires) {
+    place->tokens += tokens;
+  } else if (book.parts.back().tokens == 0) {
+    std::move_backward(place, book.parts.end() - 1, book.parts.end());
+    *place = {.expires = expires, .tokens = tokens};
+  } else {
+    // No room: together with the last, until the later end.
+    Part& last = book.parts.back();
+    last.expires = std::max(last.expires, expires);
+    last.tokens += tokens;
+  }
+}
+
+// ---- What grants are sized by
+
+void NoteRequest(Book& book, WallTime now, const Request& request) {
+  const std::int64_t epoch = now.time_since_epoch() / kEpoch;
+  if (epoch != book.epoch) {
+    const bool next = epoch == book.epoch + 1;
+    book.holders_once = std::max(book.holders_once / 2, book.holders * 16);
+    book.holders_before = next ? book.holders : 0;
+    book.demand_before = next ? book.demand : 0;
+    book.denied_before = next ? book.denied : 0;
+    book.holders = book.demand = book.denied = 0;
+    book.epoch = epoch;
+  }
+  if (request.epoch != epoch) {
+    ++book.holders;
+    book.demand = std::min(book.demand + std::min(request.demand, kMaxAmount), kMaxAmount);
+  }
+  book.denied = std::min(book.denied + std::min(request.denied, kMaxAmount), kMaxAmount);
+}
+
+std::int64_t NodesAtWork(const Book& book) {
+  return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
+}
+
+bool IsSaturated(const LimitNumbers& limit, const Book& book) {
+  if (book.denied + book.denied_before == 0) return false;
+  const Wide demand = std::max(book.demand, book.demand_before);
+  constexpr std::int64_t kSecond = 1'000'000;
+  return IsBucket(limit)
+             ? demand * limit.rate_den * limit.interval.count() > Wide{limit.rate_num} * kSecond
+             : demand * limit.window.count() > Wide{limit.cap} * kSecond;
+}
+
+/// How fast a key gains what can be taken: `num` in units of 1/den token each µs.
+struct Growth {
+  std::int64_t num = 0;
+  std::int64_t den = 1;
+};
+
+// Windows gain nothing before they end, and steps are not told to nodes.
+Growth GrowthOf(const LimitNumbers& limit, const State& state) {
+  if (IsBucket(limit) && limit.interval == Micros{1}) return {limit.rate_num, limit.rate_den};
+  if (IsSliding(limit)) return {state.previous, limit.window.count()};
+  return {};
+}
+
+/// How far ahead refill is reserved; zero: not at all.
+Micros ReserveTime(const Growth& growth, std::int64_t nodes) {
+  if (growth.num == 0 || growth.num > kMaxAmount / kLongestReserve.count()) return Micros{0};
+  const Wide two_each = Wide{2} * nodes * growth.den;
+  const Wide enough = two_each / growth.num + 1;
+  Micros time = kLongestReserve;
+  if (enough < time.count()) time = Micros{static_cast<std::int64_t>(enough)};
+  time = std::max(time, kShortestReserve);
+  return Wide{growth.num} * time.count() >= two_each ? time : Micros{0};
+}
+
+/// What can be taken `ahead` from now if nobody else takes, rounded down.
+std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
+  if (!IsBucket(limit)) {
+    const WallTime last = WindowEnd(limit, state) - Micros{1};
+    return algo::Left(limit, ahead > Micros{0} ? std::min(now + ahead, last) : now, state);
+  }
+  State later = state;
+  later.value += limit.rate_num * ahead.count();
+  return bucket::Left(limit, later);
+}
+
+Schedule ScheduleOf(const LimitNumbers& limit, WallTime now, const State& state,
+                    std::int64_t tokens) {
+  const std::int64_t left = algo::Left(limit, now, state);
+  if (tokens <= left) return {.ready = tokens};
+  const Growth growth = GrowthOf(limit, state);
+  const std::int64_t ready = std::max(left, std::int64_t{0});
+  Wide have = 0;  // In 1/den tokens.
+  if (IsBucket(limit)) {
+    have = state.value;
+  } else {
+    const Micros elapsed = std::max(now - state.at, Micros{0});
+    have = Wide{limit.cap - state.value} * growth.den -
+           Wide{state.previous} * (limit.window - elapsed).count();
+  }
+  return {.ready = ready,
+          .fraction = static_cast<std::int64_t>(have - Wide{ready} * growth.den),
+          .num = growth.num,
+          .den = growth.den};
+}
+
+struct Sizes {
+  std::int64_t left;   ///< May be below zero, by what is reserved or owed.
+  std::int64_t reach;  ///< With what may be reserved.
+  std::int64_t nodes;
+};
+
+Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book) {
+  const std::int64_t nodes = NodesAtWork(book);
+  const std::int64_t left = algo::Left(limit, now, state);
+  const Micros ahead =
+      IsSaturated(limit, book) ? ReserveTime(GrowthOf(limit, state), nodes) : Micros{0};
+  std::int64_t reach = left;
+  if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
+  // Refill is reserved only as far as the bucket will have room for it.
+  if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(book));
+  return {.left = left, .reach = reach, .nodes = nodes};
+}
+
+std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request& request) {
+  const std::int64_t there = std::max(sizes.left, std::int64_t{0});
+  const bool plentiful = sizes.left > limit.cap / 2;
+  const std::int64_t reserve = std::max(sizes.reach - sizes.left, std::int64_t{0});
+  std::int64_t want = std::max(request.waiting, CeilDiv(request.demand, 2));
+  if (plentiful) want = std::max(want, request.waiting + kBesidesWaiting);
+  const std::int64_t share = (there + 2 * reserve) / (2 * sizes.nodes);
+  const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
+  const std::int64_t most = std::max(std::min(size, sizes.reach), std::int64_t{0});
+  // Too little for any call that waits is better left to others; not so what will grow.
+  return request.waiting > 0 && most < request.least && reserve == 0 ? 0 : most;
+}
+
+bool StaysExact(const LimitNumbers& limit, const State& state, std::int64_t nodes,
+                const Request& request) {
+  const std::int64_t most_nodes = std::min(std::max(nodes, request.nodes), kMaxAmount / 4);
+  return state.grant > 0 || limit.cap < std::max(kSmallestLeased, 4 * most_nodes);
+}
+
+// As so many checks would: what was granted on top of the limit is spent first.
+std::int64_t TakeExactly(const LimitNumbers& limit, WallTime now, State& state,
+                         const Request& request) {
+  const std::int64_t there =
+      std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+  const std::int64_t tokens = std::min(request.waiting, there);
+  if (tokens < request.least || tokens <= 0) return 0;
+  const std::int64_t from_grant = std::min(tokens, state.grant);
+  state.grant -= from_grant;
+  if (tokens > from_grant) algo::Take(limit, state, tokens - from_grant, 0);
+  return tokens;
+}
+
+WallTime RoundedUp(WallTime t, Micros step) {
+  const std::int64_t steps = CeilDiv(t.time_since_epoch().count(), step.count());
+  return WallTime{step * steps};
+}
+
+void Lend(const LimitNumbers& limit, WallTime now, State& state, Book& book, const Sizes& sizes,
+          Grant& grant) {
+  grant.schedule = ScheduleOf(limit, now, state, grant.tokens);
+  grant.lapses = IsBucket(limit) && sizes.left > limit.cap / 2;
+  algo::Take(limit, state, grant.tokens, 0);
+  if (book.generation == 0) book.generation = now.time_since_epoch().count();
+  grant.id.generation = book.generation;
+  if (IsBucket(limit)) {
+    grant.good_for = grant.lapses ? kLongLease : kShortLease;
+    grant.id.expires = RoundedUp(now + grant.good_for, grant.lapses ? kLongStep : kShortStep);
+  } else {
+    grant.id.expires = WindowEnd(limit, state);
+    grant.good_for = std::min(kLongLease, grant.id.expires - now);
+  }
+  AddPart(book, grant.id.expires, grant.tokens);
+}
+
+}  // namespace
+
+bool Leasable(Algorithm algorithm) {
+  return algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kFixedWindow ||
+         algorithm == Algorithm::kSlidingWindowCounter;
+}
+
+std::int64_t Outstanding(const Book& book) {
+  std::int64_t sum = 0;
+  for (const Part& part : book.parts) sum += part.tokens;
+  return sum;
+}
+
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+  if (!IsBucket(limit)) return AdvanceWindow(limit, now, state, book);
+  if (book.parts[0].tokens == 0) return algo::Advance(limit, now, state);
+  return AdvanceBucket(limit, now, state, book);
+}
+
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+               std::int64_t cost) {
+  if (!IsBucket(limit) || cost > limit.cap) return algo::WaitFor(limit, now, state, cost);
+  State later = state;
+  Book open = book;
+  while (open.parts[0].tokens > 0) {
+    const WallTime next = open.parts[0].expires;
+    const bool fits = cost <= limit.cap - Outstanding(open);
+    const std::int64_t missing = cost * limit.rate_den - later.value;
+    if (fits && bucket::ArrivalOf(limit, later, missing) <= next) break;
+    Refill(limit, next, later, open);
+    DropPart(open, 0);
+  }
+  const std::int64_t missing = cost * limit.rate_den - later.value;
+  return WaitUntil(now, bucket::ArrivalOf(limit, later, missing));
+}
+
+WallTime FreshAt(const LimitNumbers& limit, const State& state, const Book& book) {
+  if (!IsBucket(limit) || book.parts[0].tokens == 0) return algo::FreshAt(limit, state);
+  State later = state;
+  Book open = book;
+  while (open.parts[0].tokens > 0) {
+    Refill(limit, open.parts[0].expires, later, open);
+    DropPart(open, 0);
+  }
+  return bucket::FreshAt(limit, later);
+}
+
+void Reset(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+  Advance(limit, now, state, book);
+  const WallTime at = state.at;
+  state = algo::Fresh(limit, now);
+  if (IsBucket(limit)) {
+    state.value = bucket::Full(Reduced(limit, book));
+    return;
+  }
+  // The leases of this window count as used in it.
+  std::int64_t in_hand = 0;
+  for (const Part& part : book.parts) {
+    if (part.tokens > 0 && part.expires > now) in_hand += part.tokens;
+  }
+  algo::Advance(limit, now, state);
+  if (in_hand > 0) state = {.at = at, .value = in_hand};
+}
+
+void Hear(const LimitNumbers& limit, State& state, Book& book, const Report& report) {
+  Part* const part = PartOf(book, report.of);
+  if (part == nullptr) return;
+  const std::int64_t returned = std::clamp(report.returned, std::int64_t{0}, part->tokens);
+  GiveBack(limit, state, part->expires, returned);
+  part->tokens -= returned;
+  part->tokens -= std::clamp(report.spent, std::int64_t{0}, part->tokens);
+  if (part->tokens == 0) DropPart(book, static_cast<std::size_t>(part - book.parts.data()));
+}
+
+Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
+            const Request& request) {
+  now = std::max(now, state.at);
+  for (const Report& report : request.reports) Hear(limit, state, book, report);
+  NoteRequest(book, now, request);
+  const Sizes sizes = Measure(limit, now, state, book);
+  Grant grant;
+  grant.epoch = book.epoch;
+  grant.exact = StaysExact(limit, state, sizes.nodes, request);
+  if (grant.exact) {
+    grant.tokens = TakeExactly(limit, now, state, request);
+    grant.schedule.ready = grant.tokens;
+  } else {
+    grant.tokens = SizeOf(limit, sizes, request);
+    if (grant.tokens > 0) Lend(limit, now, state, book, sizes, grant);
+  }
+  const std::int64_t left = algo::Left(limit, now, state);
+  grant.left = std::max(left, std::int64_t{0}) + state.grant;
+  if (left < request.least) {
+    grant.retry_after =
+        WaitFor(limit, now, state, book, std::min(request.least, limit.cap));
+  }
+  grant.reset_after = WaitUntil(now, FreshAt(limit, state, book));
+  grant.taken_at = state.at;
+  const bool scarce = left < limit.cap / 4 && Outstanding(book) > grant.tokens;
+  const bool lately = book.recalled <= now && now - book.recalled < kBetweenRecalls;
+  grant.recall = !grant.exact && scarce && !lately;
+  if (grant.recall) book.recalled = now;
+  return grant;
+}
+
+}  // namespace sluice::algo::lease
