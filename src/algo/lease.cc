@@ -135,13 +135,17 @@ std::int64_t NodesAtWork(const Book& book) {
   return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
 }
 
-bool IsSaturated(const LimitNumbers& limit, const Book& book) {
-  if (book.denied + book.denied_before == 0) return false;
-  const Wide demand = std::max(book.demand, book.demand_before);
+// Whether more than so many fifths of what arrives are asked for.
+bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own, int fifths) {
+  const Wide demand = Wide{5} * std::max({book.demand, book.demand_before, own});
   constexpr std::int64_t kSecond = 1'000'000;
-  return IsBucket(limit)
-             ? demand * limit.rate_den * limit.interval.count() > Wide{limit.rate_num} * kSecond
-             : demand * limit.window.count() > Wide{limit.cap} * kSecond;
+  return IsBucket(limit) ? demand * limit.rate_den * limit.interval.count() >
+                               Wide{limit.rate_num} * kSecond * fifths
+                         : demand * limit.window.count() > Wide{limit.cap} * kSecond * fifths;
+}
+
+bool IsSaturated(const LimitNumbers& limit, const Book& book) {
+  return book.denied + book.denied_before > 0 && AsksForFifths(limit, book, 0, 5);
 }
 
 /// How fast a key gains what can be taken: `num` in units of 1/den token each µs.
@@ -161,7 +165,7 @@ Growth GrowthOf(const LimitNumbers& limit, const State& state) {
 Micros ReserveTime(const Growth& growth, std::int64_t nodes) {
   if (growth.num == 0 || growth.num > kMaxAmount / kLongestReserve.count()) return Micros{0};
   const Wide two_each = Wide{2} * nodes * growth.den;
-  const Wide enough = two_each / growth.num + 1;
+  const Wide enough = 2 * two_each / growth.num + 1;
   Micros time = kLongestReserve;
   if (enough < time.count()) time = Micros{static_cast<std::int64_t>(enough)};
   time = std::max(time, kShortestReserve);
@@ -203,9 +207,11 @@ struct Sizes {
   std::int64_t left;   ///< May be below zero, by what is reserved or owed.
   std::int64_t reach;  ///< With what may be reserved.
   std::int64_t nodes;
+  bool pressed;  ///< As far as is known, as much may be asked for as arrives.
 };
 
-Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book) {
+Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+              const Request& request) {
   const std::int64_t nodes = NodesAtWork(book);
   const std::int64_t left = algo::Left(limit, now, state);
   const Micros ahead =
@@ -214,7 +220,12 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
   if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(book));
-  return {.left = left, .reach = reach, .nodes = nodes};
+  const std::int64_t all_like_this = std::min(request.demand, kMaxAmount / nodes) * nodes;
+  const bool unknown = book.demand_before == 0;
+  return {.left = left,
+          .reach = reach,
+          .nodes = nodes,
+          .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4)};
 }
 
 std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request& request) {
@@ -223,6 +234,10 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   const std::int64_t reserve = std::max(sizes.reach - sizes.left, std::int64_t{0});
   std::int64_t want = std::max(request.waiting, CeilDiv(request.demand, 2));
   if (plentiful) want = std::max(want, request.waiting + kBesidesWaiting);
+  if (plentiful && sizes.pressed) {
+    // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
+    want = std::min(want, request.waiting + std::max(kBesidesWaiting, limit.cap / (16 * sizes.nodes)));
+  }
   const std::int64_t share = (there + 2 * reserve) / (2 * sizes.nodes);
   const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
   const std::int64_t most = std::max(std::min(size, sizes.reach), std::int64_t{0});
@@ -350,7 +365,7 @@ Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
   now = std::max(now, state.at);
   for (const Report& report : request.reports) Hear(limit, state, book, report);
   NoteRequest(book, now, request);
-  const Sizes sizes = Measure(limit, now, state, book);
+  const Sizes sizes = Measure(limit, now, state, book, request);
   Grant grant;
   grant.epoch = book.epoch;
   grant.exact = StaysExact(limit, state, sizes.nodes, request);
@@ -369,7 +384,7 @@ Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
   }
   grant.reset_after = WaitUntil(now, FreshAt(limit, state, book));
   grant.taken_at = state.at;
-  const bool scarce = left < limit.cap / 4 && Outstanding(book) > grant.tokens;
+  const bool scarce = request.waiting > grant.tokens && Outstanding(book) > grant.tokens;
   const bool lately = book.recalled <= now && now - book.recalled < kBetweenRecalls;
   grant.recall = !grant.exact && scarce && !lately;
   if (grant.recall) book.recalled = now;

@@ -70,9 +70,9 @@ Spent KeyLeases::Deny(SteadyTime until, SteadyTime now, TableStats& stats) {
   return spent;
 }
 
-Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, TableStats& stats) {
+Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
   if (now < exact_until_) return {.local = Local::kExact};
-  demand_.Add(static_cast<double>(cost), now);
+  if (turn == Turn::kNew) demand_.Add(static_cast<double>(cost), now);
   if (Spendable(now) >= cost) {
     SpendFromOldest(cost, now);
     ++stats.hits;
@@ -88,7 +88,8 @@ Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, TableStats& stats) {
     const SteadyTime when = held.WhenSpendable(cost);
     if (when < held.deadline) return Deny(when, now, stats);
   }
-  if (now < denied_until_ && cost >= denied_cost_) return Deny(denied_until_, now, stats);
+  const bool denied = now < denied_until_ && cost >= denied_cost_;
+  if (denied || turn == Turn::kAnswered) return Deny(denied_until_, now, stats);
   return {.local = Local::kAsk};
 }
 
@@ -163,6 +164,7 @@ void KeyLeases::Granted(SteadyTime sent, SteadyTime now, Micros slack, const Gra
 void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
   auto keep = static_cast<std::int64_t>(std::ceil(kKeptSeconds * demand_.RateAt(now)));
   for (Held& held : held_) {
+    if (held.schedule.num > 0) continue;  // Of refill to come, as much as is this node's part.
     const std::int64_t given = std::max(held.tokens - keep, std::int64_t{0});
     keep -= held.tokens - given;
     held.GiveBack(given);

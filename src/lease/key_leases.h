@@ -14,7 +14,7 @@ namespace sluice::lease {
 /// What a node knows and holds of one key, and how it spends it. Not thread-safe.
 class KeyLeases {
  public:
-  Spent Spend(std::int64_t cost, SteadyTime now, TableStats& stats);
+  Spent Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats);
 
   algo::lease::Request Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes,
                            SteadyTime now, TableStats& stats);

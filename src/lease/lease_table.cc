@@ -163,14 +163,15 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
   return shards_[hash.high & (shard_count_ - 1)];
 }
 
-Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
+Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                        Turn turn) {
   const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * options_.nodes);
   if (too_small || !algo::lease::Leasable(limit.algorithm())) return {};
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
-  return entry == nullptr ? Spent{} : entry->leases.Spend(cost, now, shard.stats);
+  return entry == nullptr ? Spent{} : entry->leases.Spend(cost, now, turn, shard.stats);
 }
 
 algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::int64_t waiting,
@@ -227,20 +228,25 @@ void LeaseTable::Sweep(SteadyTime now, const Sink& send) {
   }
 }
 
+TableStats& TableStats::operator+=(const TableStats& other) {
+  hits += other.hits;
+  denials += other.denials;
+  fetches += other.fetches;
+  granted += other.granted;
+  returned += other.returned;
+  recalled += other.recalled;
+  expired += other.expired;
+  missed += other.missed;
+  outstanding += other.outstanding;
+  keys += other.keys;
+  return *this;
+}
+
 TableStats LeaseTable::StatsApprox() const {
   TableStats sum;
   for (std::size_t i = 0; i < shard_count_; ++i) {
     const std::lock_guard guard(shards_[i].lock);
-    const TableStats& part = shards_[i].stats;
-    sum.hits += part.hits;
-    sum.denials += part.denials;
-    sum.fetches += part.fetches;
-    sum.granted += part.granted;
-    sum.returned += part.returned;
-    sum.recalled += part.recalled;
-    sum.expired += part.expired;
-    sum.missed += part.missed;
-    sum.outstanding += part.outstanding;
+    sum += shards_[i].stats;
     sum.keys += shards_[i].keys();
   }
   return sum;

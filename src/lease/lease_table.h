@@ -32,6 +32,13 @@ enum class Local : std::uint8_t {
   kExact,  ///< Not leased: let the store decide this call.
 };
 
+/// Why a call is brought before the table.
+enum class Turn : std::uint8_t {
+  kNew,
+  kAgain,     ///< It waited for an answer to a request that was sent before it came.
+  kAnswered,  ///< It was part of the request that is answered now: it passes, or is denied.
+};
+
 struct Spent {
   Local local = Local::kExact;
   /// Worth a request now, so that the next calls need not wait.
@@ -54,6 +61,8 @@ struct TableStats {
   std::uint64_t missed = 0;
   std::int64_t outstanding = 0;  ///< Held now.
   std::size_t keys = 0;
+
+  TableStats& operator+=(const TableStats& other);
 };
 
 /// What a node holds of keys' tokens, and spends by itself: the node's side of docs/leases.md. It
@@ -63,7 +72,8 @@ struct TableStats {
 ///     Spent spent = table.Spend(key, limit, cost, now);
 ///     if (spent.local == Local::kAsk) { request = table.Ask(key, limit, cost, cost, now); … }
 ///     …
-///     table.Granted(key, sent, now, grant);   // or Unanswered(key); then Spend again
+///     table.Granted(key, sent, now, grant);   // or Unanswered(key)
+///     spent = table.Spend(key, limit, cost, now, Turn::kAnswered);
 ///
 /// A crash forgets it all, which loses tokens and never gains any. Bounded; once made it allocates
 /// only for keys longer than those before. Thread-safe: keys lie in shards, each with a lock that is
@@ -76,7 +86,8 @@ class LeaseTable {
   LeaseTable& operator=(const LeaseTable&) = delete;
 
   /// Decides a call of `cost` ≥ 1, at most the limit's cap.
-  Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now);
+  Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+              Turn turn = Turn::kNew);
 
   /// A request to be sent now, for calls that wait for `waiting` tokens in all, the cheapest of them
   /// for `least`; or for the calls to come (0, 1). Granted or Unanswered must follow.
