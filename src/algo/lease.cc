@@ -9,9 +9,9 @@ namespace sluice::algo::lease {
 namespace {
 
 constexpr Micros kShortestReserve = std::chrono::milliseconds(50);
-constexpr Micros kLongestReserve = std::chrono::milliseconds(100);
+constexpr Micros kLongestReserve = std::chrono::milliseconds(250);
 constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
-// Ends are multiples of these, so that a key has at most five long parts and three short ones.
+// Ends are multiples of these, so that a key has at most five long parts and six short ones.
 constexpr Micros kLongStep = kLongLease / 4;
 constexpr Micros kShortStep = kShortLease / 2;
 constexpr std::int64_t kBesidesWaiting = 16;
@@ -161,11 +161,14 @@ Growth GrowthOf(const LimitNumbers& limit, const State& state) {
   return {};
 }
 
-/// How far ahead refill is reserved; zero: not at all.
-Micros ReserveTime(const Growth& growth, std::int64_t nodes) {
+/// How far ahead refill is reserved; zero: not at all. Long enough for a few tokens for each node,
+/// and for the requests of all nodes to be a few percent of the calls.
+Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
   if (growth.num == 0 || growth.num > kMaxAmount / kLongestReserve.count()) return Micros{0};
   const Wide two_each = Wide{2} * nodes * growth.den;
-  const Wide enough = 2 * two_each / growth.num + 1;
+  const Wide few_requests =
+      Wide{30'000'000} * nodes / std::max({book.demand, book.demand_before, std::int64_t{1}});
+  const Wide enough = std::max(2 * two_each / growth.num + 1, few_requests);
   Micros time = kLongestReserve;
   if (enough < time.count()) time = Micros{static_cast<std::int64_t>(enough)};
   time = std::max(time, kShortestReserve);
@@ -215,7 +218,7 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   const std::int64_t nodes = NodesAtWork(book);
   const std::int64_t left = algo::Left(limit, now, state);
   const Micros ahead =
-      IsSaturated(limit, book) ? ReserveTime(GrowthOf(limit, state), nodes) : Micros{0};
+      IsSaturated(limit, book) ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
   std::int64_t reach = left;
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
@@ -278,6 +281,7 @@ void Lend(const LimitNumbers& limit, WallTime now, State& state, Book& book, con
   grant.id.generation = book.generation;
   if (IsBucket(limit)) {
     grant.good_for = grant.lapses ? kLongLease : kShortLease;
+    if (grant.schedule.num > 0) grant.good_for += kLongestReserve;
     grant.id.expires = RoundedUp(now + grant.good_for, grant.lapses ? kLongStep : kShortStep);
   } else {
     grant.id.expires = WindowEnd(limit, state);

@@ -37,7 +37,7 @@ struct Part {
 
 /// The most parts that a key has. Ends are rounded up so that there are fewer; should there ever be
 /// more, two become one that ends with the later.
-inline constexpr std::size_t kParts = 8;
+inline constexpr std::size_t kParts = 12;
 
 /// What a store remembers of a key's leases, beside its state.
 struct Book {

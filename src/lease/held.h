@@ -29,8 +29,8 @@ struct Held {
     if (now >= deadline) return 0;
     std::int64_t arrived = schedule.ready;
     if (schedule.num > 0) {
-      // Below 2^63: what is reserved in a tenth of a second is below 2^53, and no deadline is near
-      // a hundred seconds away.
+      // Below 2^63: what is reserved in a quarter of a second is below 2^53, and no deadline is
+      // hundreds of seconds away.
       const std::int64_t more = schedule.fraction + schedule.num * (now - received).count();
       if (more > 0) arrived += more / schedule.den;
     }
