@@ -15,6 +15,10 @@ constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
 constexpr Micros kLongStep = kLongLease / 4;
 constexpr Micros kShortStep = kShortLease / 2;
 constexpr std::int64_t kBesidesWaiting = 16;
+// A window that ends sooner is not leased from: half of it would be over when the answer arrives.
+constexpr Micros kShortestLease = std::chrono::milliseconds(5);
+/// How long a key stays exact before a node may ask for a lease again.
+constexpr Micros kExactFor = std::chrono::seconds(1);
 
 bool IsBucket(const LimitNumbers& limit) { return limit.algorithm == Algorithm::kTokenBucket; }
 bool IsSliding(const LimitNumbers& limit) {
@@ -58,7 +62,10 @@ ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, B
 }
 
 WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
-  return IsSliding(limit) ? state.at + limit.window : algo::FreshAt(limit, state);
+  if (IsSliding(limit)) return state.at + limit.window;
+  State used = state;
+  used.value = 1;  // What is not used has no end.
+  return algo::FreshAt(limit, used);
 }
 
 // A window that is over takes nothing back; a sliding counter's weighs on for one window more.
@@ -206,19 +213,27 @@ Schedule ScheduleOf(const LimitNumbers& limit, WallTime now, const State& state,
           .den = growth.den};
 }
 
+Micros WindowLeft(const LimitNumbers& limit, WallTime now, const State& state) {
+  return IsBucket(limit) ? Micros::max() : WindowEnd(limit, state) - now;
+}
+
 struct Sizes {
   std::int64_t left;   ///< May be below zero, by what is reserved or owed.
   std::int64_t reach;  ///< With what may be reserved.
   std::int64_t nodes;
   bool pressed;  ///< As far as is known, as much may be asked for as arrives.
+  Micros window_left;
 };
 
 Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
               const Request& request) {
   const std::int64_t nodes = NodesAtWork(book);
   const std::int64_t left = algo::Left(limit, now, state);
+  // The weight of the window before falls whatever comes.
+  const bool reserves =
+      IsSaturated(limit, book) || (IsSliding(limit) && AsksForFifths(limit, book, 0, 3));
   const Micros ahead =
-      IsSaturated(limit, book) ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
+      reserves ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
   std::int64_t reach = left;
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
@@ -228,7 +243,8 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   return {.left = left,
           .reach = reach,
           .nodes = nodes,
-          .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4)};
+          .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4),
+          .window_left = WindowLeft(limit, now, state)};
 }
 
 std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request& request) {
@@ -240,6 +256,11 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   if (plentiful && sizes.pressed) {
     // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
     want = std::min(want, request.waiting + std::max(kBesidesWaiting, limit.cap / (16 * sizes.nodes)));
+  }
+  if (sizes.window_left < std::chrono::milliseconds(500)) {
+    // No more than can be spent until then.
+    const Wide until_then = Wide{request.demand} * sizes.window_left.count() / 1'000'000;
+    want = std::min(want, request.waiting + static_cast<std::int64_t>(until_then));
   }
   const std::int64_t share = (there + 2 * reserve) / (2 * sizes.nodes);
   const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
@@ -372,8 +393,10 @@ Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
   const Sizes sizes = Measure(limit, now, state, book, request);
   Grant grant;
   grant.epoch = book.epoch;
-  grant.exact = StaysExact(limit, state, sizes.nodes, request);
+  const bool ends = sizes.window_left < kShortestLease;
+  grant.exact = ends || StaysExact(limit, state, sizes.nodes, request);
   if (grant.exact) {
+    grant.good_for = ends ? sizes.window_left : kExactFor;
     grant.tokens = TakeExactly(limit, now, state, request);
     grant.schedule.ready = grant.tokens;
   } else {

@@ -93,7 +93,8 @@ struct Grant {
   std::int64_t tokens = 0;
   Schedule schedule;
   Id id;
-  /// Counted from the moment at which the request was sent.
+  /// How long the lease lasts, or the key stays exact: from the moment at which the request was
+  /// sent.
   Micros good_for{0};
   /// The key is plentiful: what is not needed may lapse, and need not be given back.
   bool lapses = false;

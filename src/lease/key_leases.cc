@@ -12,8 +12,8 @@ using algo::lease::Report;
 using algo::lease::Request;
 
 constexpr Micros kShortestIdle = std::chrono::milliseconds(50);
-/// How long a key stays exact before a lease is tried again.
-constexpr Micros kExactFor = std::chrono::seconds(1);
+/// What is less than this, and than a sixteenth of the cap, is not worth a message of its own.
+constexpr std::int64_t kMayLapse = 32;
 /// Below so many calls in the last moments the next one may wait for its lease.
 constexpr double kBusy = 20;  // A second.
 /// What a holder keeps when others need tokens: so much of its demand.
@@ -130,7 +130,7 @@ void KeyLeases::Granted(SteadyTime sent, SteadyTime now, Micros slack, const Gra
   taken_at_ = grant.taken_at;
   if (grant.exact) {
     Surrender(stats);
-    exact_until_ = now + kExactFor;
+    exact_until_ = sent + grant.good_for;
     return;
   }
   // The store counted from a moment that is not before `sent`.
@@ -168,6 +168,7 @@ void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
     const std::int64_t given = std::max(held.tokens - keep, std::int64_t{0});
     keep -= held.tokens - given;
     held.GiveBack(given);
+    if (given > 0) tell_ = true;
     stats.recalled += static_cast<std::uint64_t>(given);
     stats.outstanding -= given;
   }
@@ -179,34 +180,37 @@ void KeyLeases::Surrender(TableStats& stats) {
     stats.outstanding -= held.tokens;
     held.GiveBack(held.tokens);
   }
+  tell_ = holds_any();
 }
 
 Micros KeyLeases::IdleTime() const {
   return std::max(kShortestIdle, FromSeconds(3 / std::max(demand_.Rate(), 0.1)));
 }
 
-void KeyLeases::Tidy(SteadyTime now, TableStats& stats) {
+void KeyLeases::Tidy(SteadyTime now, std::int64_t cap, TableStats& stats) {
   const bool idle = now - demand_.last() >= IdleTime();
   for (Held& held : held_) {
     if (held.empty()) continue;
     const bool over = now >= held.deadline;
-    if (over && (held.lapses || held.tokens == 0)) {
+    // In a plentiful key a little may lapse; what is more keeps the bucket from refilling.
+    const bool lapses =
+        held.lapses && (over || held.tokens + held.spent <= std::max(kMayLapse, cap / 16));
+    if (over && (lapses || held.tokens == 0)) {
       stats.outstanding -= held.tokens;
       stats.expired += static_cast<std::uint64_t>(held.tokens);
       held = {};
-    } else if (!held.lapses && held.tokens > 0 && (over || idle)) {
+    } else if (!lapses && (over || idle)) {
       // The store takes it back if it has not forgotten the lease yet.
       if (over) stats.missed += static_cast<std::uint64_t>(held.tokens);
       stats.returned += static_cast<std::uint64_t>(held.tokens);
       stats.outstanding -= held.tokens;
       held.GiveBack(held.tokens);
+      tell_ = true;
     }
   }
 }
 
-bool KeyLeases::HasReturns() const {
-  return std::any_of(held_.begin(), held_.end(), [](const Held& held) { return held.returned > 0; });
-}
+bool KeyLeases::HasReturns() const { return tell_ && holds_any(); }
 
 bool KeyLeases::holds_any() const {
   return std::any_of(held_.begin(), held_.end(), [](const Held& held) { return !held.empty(); });
@@ -226,6 +230,7 @@ std::array<Report, kReports> KeyLeases::TakeReports() {
     held.spent = held.returned = 0;
     if (held.tokens == 0) held = {};
   }
+  tell_ = false;
   return reports;
 }
 

@@ -30,7 +30,7 @@ class KeyLeases {
   void Changed() { denied_until_ = exact_until_ = SteadyTime{}; }
 
   /// Lets go what is over or idle.
-  void Tidy(SteadyTime now, TableStats& stats);
+  void Tidy(SteadyTime now, std::int64_t cap, TableStats& stats);
   [[nodiscard]] bool HasReturns() const;
   /// What is to be returned, in a request that asks for nothing.
   algo::lease::Request TakeReturns() { return {.reports = TakeReports()}; }
@@ -59,6 +59,7 @@ class KeyLeases {
   std::int64_t denied_cost_ = 0;
   SteadyTime exact_until_{};
   std::int32_t in_flight_ = 0;
+  bool tell_ = false;  ///< What is noted is worth a message of its own.
 
   /// As the store last told.
   std::int64_t left_ = 0;

@@ -89,7 +89,7 @@ class LeaseTable::Shard {
   void Sweep(SteadyTime now, const Sink& send) {
     std::erase_if(watched_, [&](std::uint32_t index) {
       Entry& entry = pool_[index];
-      entry.leases.Tidy(now, stats);
+      entry.leases.Tidy(now, entry.limit->cap(), stats);
       if (entry.leases.HasReturns()) send(entry.key(), *entry.limit, entry.leases.TakeReturns());
       entry.watched = entry.leases.holds_any();
       return !entry.watched;
@@ -191,7 +191,8 @@ void LeaseTable::Granted(const Key& key, SteadyTime sent, SteadyTime now,
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.Find(hash);
   if (entry == nullptr) return;
-  entry->leases.Granted(sent, now, options_.slack, grant, shard.stats);
+  const Micros slack = options_.slack + grant.good_for / options_.slack_part;
+  entry->leases.Granted(sent, now, slack, grant, shard.stats);
   shard.Watch(*entry);
 }
 

@@ -21,8 +21,10 @@ struct TableOptions {
   std::size_t max_keys = std::size_t{1} << 16;
   /// Nodes that share the store, this one included.
   std::int64_t nodes = 1;
-  /// By how much a lease ends earlier here than in the store: clocks don't run alike.
-  Micros slack = std::chrono::milliseconds(10);
+  /// By how much, and by which part of its time, a lease ends earlier here than in the store: clocks
+  /// don't run alike.
+  Micros slack = std::chrono::milliseconds(1);
+  std::int64_t slack_part = 1000;
 };
 
 enum class Local : std::uint8_t {

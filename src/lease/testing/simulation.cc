@@ -192,6 +192,7 @@ void World::Arrive(std::uint32_t key) {
           : 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(setting_.largest_cost));
   StoredKey& stored = keys_[key];
   ++result_.calls;
+  result_.asked += static_cast<std::uint64_t>(cost);
   if (stored.hot) ++result_.hot_calls;
   if (stored.one_counter.Take(stored.limit.numbers(), now_, cost)) {
     stored.expected += static_cast<std::uint64_t>(cost);

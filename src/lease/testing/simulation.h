@@ -40,6 +40,7 @@ struct Setting {
 
 struct Result {
   std::uint64_t calls = 0;
+  std::uint64_t asked = 0;    ///< Tokens.
   std::uint64_t allowed = 0;  ///< Tokens.
   std::uint64_t store_calls = 0;  ///< Fetches, checks and returns.
   std::uint64_t hot_calls = 0;  ///< Of keys with ≥ 100 calls a second and node, that are leased.
@@ -51,7 +52,7 @@ struct Result {
 
   [[nodiscard]] double StoreShare() const { return Share(store_calls, calls); }
   [[nodiscard]] double HotShare() const { return Share(hot_store_calls, hot_calls); }
-  [[nodiscard]] double DeficitShare() const { return Share(deficit, calls); }
+  [[nodiscard]] double DeficitShare() const { return Share(deficit, asked); }
 
  private:
   static double Share(std::uint64_t part, std::uint64_t whole) {
