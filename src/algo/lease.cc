@@ -76,8 +76,6 @@ ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, B
     book.parts = {};
     return seen;
   }
-  const bool weighs = IsSliding(limit) ? state.previous > 0 || state.value > 0 : state.value > 0;
-  if (!weighs) book.parts = {};
   const WallTime oldest = IsSliding(limit) ? state.at : WindowEnd(limit, state);
   while (book.parts[0].tokens > 0 && book.parts[0].expires < oldest) DropPart(book, 0);
   return seen;
