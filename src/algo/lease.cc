@@ -1,6 +1,7 @@
 #include "algo/lease.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "algo/bucket.h"
 #include "base/wide_math.h"
@@ -10,11 +11,16 @@ namespace {
 
 constexpr Micros kShortestReserve = std::chrono::milliseconds(50);
 constexpr Micros kLongestReserve = std::chrono::milliseconds(250);
+// So that all that is reserved stays far below 2^53.
+constexpr std::int64_t kFastestReserved = kMaxAmount / 4 / kLongestReserve.count();
 constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
 // Ends are multiples of these, so that a key has at most five long parts and six short ones.
 constexpr Micros kLongStep = kLongLease / 4;
 constexpr Micros kShortStep = kShortLease / 2;
 constexpr std::int64_t kBesidesWaiting = 16;
+// What nodes say of themselves is believed up to these.
+constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
+constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
 // A window that ends sooner is not leased from: half of it would be over when the answer arrives.
 constexpr Micros kShortestLease = std::chrono::milliseconds(5);
 /// How long a key stays exact before a node may ask for a lease again.
@@ -130,23 +136,28 @@ void NoteRequest(Book& book, WallTime now, const Request& request) {
     book.epoch = epoch;
   }
   if (request.epoch != epoch) {
-    ++book.holders;
-    book.demand = std::min(book.demand + std::min(request.demand, kMaxAmount), kMaxAmount);
+    book.holders = std::min(book.holders + 1, kMostNodes);
+    book.demand = std::min(book.demand + request.demand, kMostDemand);
   }
-  book.denied = std::min(book.denied + std::min(request.denied, kMaxAmount), kMaxAmount);
+  book.denied = std::min(book.denied + request.denied, kMostDemand);
 }
 
 std::int64_t NodesAtWork(const Book& book) {
   return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
 }
 
-// Whether more than so many fifths of what arrives are asked for.
+// Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua: which
+// side of a rounding error it falls on does not matter, but that both stores say the same.
 bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own, int fifths) {
-  const Wide demand = Wide{5} * std::max({book.demand, book.demand_before, own});
-  constexpr std::int64_t kSecond = 1'000'000;
-  return IsBucket(limit) ? demand * limit.rate_den * limit.interval.count() >
-                               Wide{limit.rate_num} * kSecond * fifths
-                         : demand * limit.window.count() > Wide{limit.cap} * kSecond * fifths;
+  const auto demand = static_cast<double>(std::max({book.demand, book.demand_before, own}));
+  constexpr double kSecond = 1e6;
+  if (IsBucket(limit)) {
+    return 5 * demand * static_cast<double>(limit.rate_den) *
+               static_cast<double>(limit.interval.count()) >
+           fifths * kSecond * static_cast<double>(limit.rate_num);
+  }
+  return 5 * demand * static_cast<double>(limit.window.count()) >
+         fifths * kSecond * static_cast<double>(limit.cap);
 }
 
 bool IsSaturated(const LimitNumbers& limit, const Book& book) {
@@ -162,22 +173,24 @@ struct Growth {
 // Windows gain nothing before they end, and steps are not told to nodes.
 Growth GrowthOf(const LimitNumbers& limit, const State& state) {
   if (IsBucket(limit) && limit.interval == Micros{1}) return {limit.rate_num, limit.rate_den};
-  if (IsSliding(limit)) return {state.previous, limit.window.count()};
+  const bool exact = Wide{state.previous} * limit.window.count() <= kMaxAmount;
+  if (IsSliding(limit) && exact) return {state.previous, limit.window.count()};
   return {};
 }
 
 /// How far ahead refill is reserved; zero: not at all. Long enough for a few tokens for each node,
 /// and for the requests of all nodes to be a few percent of the calls.
 Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
-  if (growth.num == 0 || growth.num > kMaxAmount / kLongestReserve.count()) return Micros{0};
-  const Wide two_each = Wide{2} * nodes * growth.den;
-  const Wide few_requests =
-      Wide{30'000'000} * nodes / std::max({book.demand, book.demand_before, std::int64_t{1}});
-  const Wide enough = std::max(2 * two_each / growth.num + 1, few_requests);
-  Micros time = kLongestReserve;
-  if (enough < time.count()) time = Micros{static_cast<std::int64_t>(enough)};
-  time = std::max(time, kShortestReserve);
-  return Wide{growth.num} * time.count() >= two_each ? time : Micros{0};
+  if (growth.num == 0 || growth.num > kFastestReserved) return Micros{0};
+  const auto num = static_cast<double>(growth.num);
+  const double two_each = 2 * static_cast<double>(nodes) * static_cast<double>(growth.den);
+  const auto demand =
+      static_cast<double>(std::max({book.demand, book.demand_before, std::int64_t{1}}));
+  const double few_requests = std::floor(30e6 * static_cast<double>(nodes) / demand);
+  const double enough = std::max(std::floor(2 * two_each / num) + 1, few_requests);
+  const double time = std::clamp(enough, static_cast<double>(kShortestReserve.count()),
+                                 static_cast<double>(kLongestReserve.count()));
+  return num * time >= two_each ? Micros{static_cast<std::int64_t>(time)} : Micros{0};
 }
 
 /// What can be taken `ahead` from now if nobody else takes, rounded down.
@@ -187,7 +200,7 @@ std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& sta
     return algo::Left(limit, ahead > Micros{0} ? std::min(now + ahead, last) : now, state);
   }
   State later = state;
-  later.value += limit.rate_num * ahead.count();
+  later.value = std::min(state.value + limit.rate_num * ahead.count(), bucket::Full(limit));
   return bucket::Left(limit, later);
 }
 
@@ -236,7 +249,7 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
   if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(book));
-  const std::int64_t all_like_this = std::min(request.demand, kMaxAmount / nodes) * nodes;
+  const std::int64_t all_like_this = request.demand * nodes;
   const bool unknown = book.demand_before == 0;
   return {.left = left,
           .reach = reach,
@@ -257,20 +270,31 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   }
   if (sizes.window_left < std::chrono::milliseconds(500)) {
     // No more than can be spent until then.
-    const Wide until_then = Wide{request.demand} * sizes.window_left.count() / 1'000'000;
-    want = std::min(want, request.waiting + static_cast<std::int64_t>(until_then));
+    const std::int64_t until_then = request.demand * sizes.window_left.count() / 1'000'000;
+    want = std::min(want, request.waiting + until_then);
   }
-  const std::int64_t share = (there + 2 * reserve) / (2 * sizes.nodes);
+  const std::int64_t share = (there / 2 + reserve) / sizes.nodes;
   const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
   const std::int64_t most = std::max(std::min(size, sizes.reach), std::int64_t{0});
   // Too little for any call that waits is better left to others; not so what will grow.
   return request.waiting > 0 && most < request.least && reserve == 0 ? 0 : most;
 }
 
+Request Believed(const Request& asked) {
+  Request request = asked;
+  const std::int64_t none = 0;
+  request.waiting = std::clamp(asked.waiting, none, kMaxAmount / 4);
+  request.least = std::clamp(asked.least, std::int64_t{1}, kMaxAmount / 4);
+  request.demand = std::clamp(asked.demand, none, kMostDemand);
+  request.denied = std::clamp(asked.denied, none, kMostDemand);
+  request.nodes = std::clamp(asked.nodes, std::int64_t{1}, kMostNodes);
+  return request;
+}
+
 bool StaysExact(const LimitNumbers& limit, const State& state, std::int64_t nodes,
                 const Request& request) {
-  const std::int64_t most_nodes = std::min(std::max(nodes, request.nodes), kMaxAmount / 4);
-  return state.grant > 0 || limit.cap < std::max(kSmallestLeased, 4 * most_nodes);
+  return state.grant > 0 ||
+         limit.cap < std::max(kSmallestLeased, 4 * std::max(nodes, request.nodes));
 }
 
 // As so many checks would: what was granted on top of the limit is spent first.
@@ -384,7 +408,8 @@ void Hear(const LimitNumbers& limit, State& state, Book& book, const Report& rep
 }
 
 Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
-            const Request& request) {
+            const Request& asked) {
+  const Request request = Believed(asked);
   now = std::max(now, state.at);
   for (const Report& report : request.reports) Hear(limit, state, book, report);
   NoteRequest(book, now, request);
