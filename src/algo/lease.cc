@@ -77,7 +77,6 @@ WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
 // A window that is over takes nothing back; a sliding counter's weighs on for one window more.
 ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
   const ClockSeen seen = algo::Advance(limit, now, state);
-  if (book.parts[0].tokens == 0) return seen;
   if (seen == ClockSeen::kSetBack) {
     book.parts = {};
     return seen;
@@ -347,9 +346,13 @@ std::int64_t Outstanding(const Book& book) {
 }
 
 ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
-  if (!IsBucket(limit)) return AdvanceWindow(limit, now, state, book);
-  if (book.parts[0].tokens == 0) return algo::Advance(limit, now, state);
-  return AdvanceBucket(limit, now, state, book);
+  if (book.parts[0].tokens == 0) {
+    // Nobody holds anything, and nobody asked lately: it begins anew.
+    if (now.time_since_epoch() / kEpoch > book.epoch + 1) book = {};
+    return algo::Advance(limit, now, state);
+  }
+  return IsBucket(limit) ? AdvanceBucket(limit, now, state, book)
+                         : AdvanceWindow(limit, now, state, book);
 }
 
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,

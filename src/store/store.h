@@ -11,6 +11,7 @@
 #include <sluice/result.h>
 #include <sluice/time.h>
 
+#include "algo/lease.h"
 #include "base/key.h"
 
 namespace sluice::store {
@@ -21,6 +22,12 @@ struct Inspection {
   std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
   std::int64_t grant = 0;
   WallTime touched{};  ///< When something was last taken or given, or where its window begins.
+};
+
+/// What a node that leases says to the store, and is told: see docs/leases.md.
+struct Lending {
+  algo::lease::Request request;
+  algo::lease::Grant grant;  ///< Answer of kFetch.
 };
 
 /// One limit's part in a call: the question, and, once the call is done, the answer.
@@ -34,6 +41,7 @@ struct Use {
   Receipt receipt;            ///< Answer of a check; question of an adjustment.
   Verdict verdict;            ///< Answer.
   Inspection* inspection = nullptr;  ///< kInspect: where the answer goes.
+  Lending* lending = nullptr;        ///< kFetch and kReturn.
 };
 
 enum class Operation : std::uint8_t {
@@ -45,6 +53,8 @@ enum class Operation : std::uint8_t {
   kRelease,  ///< Frees every use's `slot`.
   kRenew,    ///< Every use's `slot` lives on from now.
   kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
+  kFetch,    ///< Leases from every use's key. Stores that nobody shares don't lease.
+  kReturn,   ///< Hears the reports of every use's `lending`.
 };
 
 /// A question to a store. It belongs to the caller, and must stay where it is until it is done.
