@@ -1,6 +1,6 @@
-// What leases cost the store, and what they cost the callers, in virtual time: nodes with real lease
-// tables around one store, with messages that are late, lost or overtaken. docs/leases.md explains
-// the columns.
+// What leases cost the store, and what they cost the callers, in virtual time: nodes with real
+// lease tables around one store, with messages that are late, lost or overtaken. docs/leases.md
+// explains the columns.
 
 #include <algorithm>
 #include <cmath>
@@ -81,14 +81,12 @@ Setting With(Setting setting, const std::function<void(Setting&)>& change) {
 
 std::vector<Scenario> Scenarios() {
   std::vector<Scenario> all;
-  for (const auto& [name, share] : {std::pair{"below the limit", 2.0},
-                                    {"at the limit", 1.0},
-                                    {"far over", 0.1}}) {
+  for (const auto& [name, share] :
+       {std::pair{"below the limit", 2.0}, {"at the limit", 1.0}, {"far over", 0.1}}) {
     all.push_back({std::string("zipf 200k/s, ") + name, Zipf(200'000, share, seconds(15))});
   }
-  for (const auto& [name, share] : {std::pair{"below the limit", 2.0},
-                                    {"at the limit", 1.0},
-                                    {"far over", 0.1}}) {
+  for (const auto& [name, share] :
+       {std::pair{"below the limit", 2.0}, {"at the limit", 1.0}, {"far over", 0.1}}) {
     all.push_back({std::string("zipf 1M/s, ") + name, Zipf(1'000'000, share, seconds(4))});
   }
   for (const auto& [kind, limit_of] : {std::pair<const char*, LimitOf>{"bucket", Bucket},
@@ -110,15 +108,12 @@ std::vector<Scenario> Scenarios() {
   all.push_back({"bursts of the cap", With(Hot(1'000, 1, Bucket), [](Setting& s) {
                    s.burst_every = milliseconds(1500);
                  })});
-  all.push_back({"a crash a second, 1.1x", With(Hot(2'000, 1 / 1.1, Bucket), [](Setting& s) {
-                   s.crashes_per_second = 1;
-                 })});
-  all.push_back({"1 % of messages lost, 1.1x", With(Hot(2'000, 1 / 1.1, Bucket), [](Setting& s) {
-                   s.loss = 0.01;
-                 })});
-  all.push_back({"costs of 1 to 20, 1.1x", With(Hot(200, 21 / 2.2, Bucket), [](Setting& s) {
-                   s.largest_cost = 20;
-                 })});
+  all.push_back({"a crash a second, 1.1x",
+                 With(Hot(2'000, 1 / 1.1, Bucket), [](Setting& s) { s.crashes_per_second = 1; })});
+  all.push_back({"1 % of messages lost, 1.1x",
+                 With(Hot(2'000, 1 / 1.1, Bucket), [](Setting& s) { s.loss = 0.01; })});
+  all.push_back({"costs of 1 to 20, 1.1x",
+                 With(Hot(200, 21 / 2.2, Bucket), [](Setting& s) { s.largest_cost = 20; })});
   all.push_back({"50 nodes, 1.1x", With(Hot(20'000, 1 / 1.1, Bucket), [](Setting& s) {
                    s.nodes = 50;
                    s.duration = seconds(5);
@@ -156,7 +151,8 @@ int Run(const Arguments& arguments) {
                 static_cast<unsigned long long>(result.over));
     std::fflush(stdout);
     if (json.size() > 2) json += ",\n";
-    json += "  {\"scenario\": \"" + scenario.name + "\", \"calls\": " + std::to_string(result.calls) +
+    json += "  {\"scenario\": \"" + scenario.name +
+            "\", \"calls\": " + std::to_string(result.calls) +
             ", \"store_calls\": " + std::to_string(result.StoreShare()) +
             ", \"hot_store_calls\": " + std::to_string(result.HotShare()) +
             ", \"deficit\": " + std::to_string(result.DeficitShare()) +

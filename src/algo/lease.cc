@@ -105,9 +105,9 @@ void GiveBack(const LimitNumbers& limit, State& state, WallTime expires, std::in
 }
 
 void AddPart(Book& book, WallTime expires, std::int64_t tokens) {
-  const auto place =
-      std::find_if(book.parts.begin(), book.parts.end(),
-                   [&](const Part& part) { return part.tokens == 0 || part.expires >= expires; });
+  const auto place = std::find_if(book.parts.begin(), book.parts.end(), [&](const Part& part) {
+    return part.tokens == 0 || part.expires >= expires;
+  });
   if (place != book.parts.end() && place->tokens > 0 && place->expires == expires) {
     place->tokens += tokens;
   } else if (book.parts.back().tokens == 0) {
@@ -145,8 +145,8 @@ std::int64_t NodesAtWork(const Book& book) {
   return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
 }
 
-// Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua: which
-// side of a rounding error it falls on does not matter, but that both stores say the same.
+// Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua:
+// which side of a rounding error it falls on does not matter, but that both stores say the same.
 bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own, int fifths) {
   const auto demand = static_cast<double>(std::max({book.demand, book.demand_before, own}));
   constexpr double kSecond = 1e6;
@@ -242,8 +242,7 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   // The weight of the window before falls whatever comes.
   const bool reserves =
       IsSaturated(limit, book) || (IsSliding(limit) && AsksForFifths(limit, book, 0, 3));
-  const Micros ahead =
-      reserves ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
+  const Micros ahead = reserves ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
   std::int64_t reach = left;
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
@@ -265,7 +264,8 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   if (plentiful) want = std::max(want, request.waiting + kBesidesWaiting);
   if (plentiful && sizes.pressed) {
     // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
-    want = std::min(want, request.waiting + std::max(kBesidesWaiting, limit.cap / (16 * sizes.nodes)));
+    want =
+        std::min(want, request.waiting + std::max(kBesidesWaiting, limit.cap / (16 * sizes.nodes)));
   }
   if (sizes.window_left < std::chrono::milliseconds(500)) {
     // No more than can be spent until then.
@@ -299,8 +299,7 @@ bool StaysExact(const LimitNumbers& limit, const State& state, std::int64_t node
 // As so many checks would: what was granted on top of the limit is spent first.
 std::int64_t TakeExactly(const LimitNumbers& limit, WallTime now, State& state,
                          const Request& request) {
-  const std::int64_t there =
-      std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+  const std::int64_t there = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
   const std::int64_t tokens = std::min(request.waiting, there);
   if (tokens < request.least || tokens <= 0) return 0;
   const std::int64_t from_grant = std::min(tokens, state.grant);
@@ -432,8 +431,7 @@ Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
   const std::int64_t left = algo::Left(limit, now, state);
   grant.left = std::max(left, std::int64_t{0}) + state.grant;
   if (left < request.least) {
-    grant.retry_after =
-        WaitFor(limit, now, state, book, std::min(request.least, limit.cap));
+    grant.retry_after = WaitFor(limit, now, state, book, std::min(request.least, limit.cap));
   }
   grant.reset_after = WaitUntil(now, FreshAt(limit, state, book));
   grant.taken_at = state.at;

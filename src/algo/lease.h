@@ -41,7 +41,7 @@ inline constexpr std::size_t kParts = 12;
 
 /// What a store remembers of a key's leases, beside its state.
 struct Book {
-  std::int64_t generation = 0;  ///< Tells this book from earlier ones of the same key.
+  std::int64_t generation = 0;       ///< Tells this book from earlier ones of the same key.
   std::array<Part, kParts> parts{};  ///< Soonest end first; those without tokens come last.
 
   // What grants are sized by. None of it matters for what is admitted at most.
@@ -78,8 +78,8 @@ struct Request {
   std::int64_t nodes = 1;    ///< Alive, as far as the node knows.
 };
 
-/// When tokens may be spent: Δ µs after the grant, ready + ⌊(fraction + num·Δ) / den⌋ of them. Those
-/// after the first `ready` are of refill that is still to come.
+/// When tokens may be spent: Δ µs after the grant, ready + ⌊(fraction + num·Δ) / den⌋ of them.
+/// Those after the first `ready` are of refill that is still to come.
 struct Schedule {
   std::int64_t ready = 0;
   std::int64_t fraction = 0;
@@ -132,8 +132,8 @@ void Reset(const LimitNumbers& limit, WallTime now, State& state, Book& book);
 
 /// The functions from here on take what was advanced to `now`.
 
-/// Notes what was spent, and takes back what is returned. What has expired, or is of another book or
-/// window, is ignored.
+/// Notes what was spent, and takes back what is returned. What has expired, or is of another book
+/// or window, is ignored.
 void Hear(const LimitNumbers& limit, State& state, Book& book, const Report& report);
 
 /// Hears the reports, and grants as many tokens as the policy says.

@@ -31,8 +31,7 @@ Limit Bucket(std::int64_t capacity, std::int64_t per_second) {
 
 /// A key in a store that lends.
 struct Lender {
-  explicit Lender(const Limit& its_limit)
-      : limit(its_limit.numbers()), state(Fresh(limit, kNow)) {}
+  explicit Lender(const Limit& its_limit) : limit(its_limit.numbers()), state(Fresh(limit, kNow)) {}
 
   std::int64_t Left(WallTime now) {
     lease::Advance(limit, now, state, book);
@@ -168,15 +167,14 @@ TEST(Lease, ABookThatIsFullKeepsEverythingOutstandingUntilTheLaterEnd) {
 // ---- Whatever comes
 
 Limit AnyLentLimit(Choices& choices) {
-  const std::int64_t cap =
-      choices.OneIn(3) ? 50 + AnyMagnitude(choices, std::int64_t{1} << 45) : choices.Between(50, 300);
+  const std::int64_t cap = choices.OneIn(3) ? 50 + AnyMagnitude(choices, std::int64_t{1} << 45)
+                                            : choices.Between(50, 300);
   const Micros period{choices.OneOf<std::int64_t>({1'000, 999'983, 1'000'000, 60'000'000})};
   switch (choices.Below(3)) {
     case 0:
-      return *Limit::FixedWindow(
-          {.limit = cap,
-           .window = period,
-           .anchor = choices.OneIn(2) ? Anchor::kEpoch : Anchor::kFirstHit});
+      return *Limit::FixedWindow({.limit = cap,
+                                  .window = period,
+                                  .anchor = choices.OneIn(2) ? Anchor::kEpoch : Anchor::kFirstHit});
     case 1:
       return *Limit::SlidingWindowCounter({.limit = cap, .window = period});
     default: {
@@ -296,7 +294,8 @@ void ExpectScheduleIsNotEarly(Choices& choices, const LenderModel& before, WallT
 }
 
 void ExpectTrueWait(const Lender& key, WallTime now, const Grant& grant, std::int64_t least) {
-  if (grant.retry_after == Micros{0} || grant.retry_after > kMaxTime - now || least > key.limit.cap) {
+  if (grant.retry_after == Micros{0} || grant.retry_after > kMaxTime - now ||
+      least > key.limit.cap) {
     return;
   }
   Lender then = key;

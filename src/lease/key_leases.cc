@@ -93,8 +93,8 @@ Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats&
   return {.local = Local::kAsk};
 }
 
-Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes,
-                       SteadyTime now, TableStats& stats) {
+Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes, SteadyTime now,
+                       TableStats& stats) {
   ++in_flight_;
   ++stats.fetches;
   Request request{.reports = TakeReports()};

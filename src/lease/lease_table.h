@@ -21,8 +21,8 @@ struct TableOptions {
   std::size_t max_keys = std::size_t{1} << 16;
   /// Nodes that share the store, this one included.
   std::int64_t nodes = 1;
-  /// By how much, and by which part of its time, a lease ends earlier here than in the store: clocks
-  /// don't run alike.
+  /// By how much, and by which part of its time, a lease ends earlier here than in the store:
+  /// clocks don't run alike.
   Micros slack = std::chrono::milliseconds(1);
   std::int64_t slack_part = 1000;
 };
@@ -78,8 +78,8 @@ struct TableStats {
 ///     spent = table.Spend(key, limit, cost, now, Turn::kAnswered);
 ///
 /// A crash forgets it all, which loses tokens and never gains any. Bounded; once made it allocates
-/// only for keys longer than those before. Thread-safe: keys lie in shards, each with a lock that is
-/// held for some dozens of instructions.
+/// only for keys longer than those before. Thread-safe: keys lie in shards, each with a lock that
+/// is held for some dozens of instructions.
 class LeaseTable {
  public:
   explicit LeaseTable(const TableOptions& options);
@@ -91,8 +91,8 @@ class LeaseTable {
   Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
               Turn turn = Turn::kNew);
 
-  /// A request to be sent now, for calls that wait for `waiting` tokens in all, the cheapest of them
-  /// for `least`; or for the calls to come (0, 1). Granted or Unanswered must follow.
+  /// A request to be sent now, for calls that wait for `waiting` tokens in all, the cheapest of
+  /// them for `least`; or for the calls to come (0, 1). Granted or Unanswered must follow.
   algo::lease::Request Ask(const Key& key, const Limit& limit, std::int64_t waiting,
                            std::int64_t least, SteadyTime now);
   /// The answer to a request that was sent at `sent`. If the key is `exact`, the grant's tokens are
@@ -102,8 +102,8 @@ class LeaseTable {
   void Unanswered(const Key& key);
 
   /// Where returns go. Called with a lock held: it must not block, nor call the table.
-  using Sink = std::function<void(const Key& key, const Limit& limit,
-                                  const algo::lease::Request& request)>;
+  using Sink =
+      std::function<void(const Key& key, const Limit& limit, const algo::lease::Request& request)>;
   /// Another node needs tokens: gives back what is not needed at once.
   void Recall(const Key& key, SteadyTime now, const Sink& send);
   /// The key was reset, granted to, refunded or given another limit: what was denied may pass.

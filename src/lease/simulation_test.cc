@@ -1,3 +1,5 @@
+#include "lease/testing/simulation.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -6,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "algo/testing/choices.h"
-#include "lease/testing/simulation.h"
 
 namespace sluice::lease::testing {
 namespace {
@@ -42,8 +43,8 @@ Limit AnyLeasedLimit(Choices& choices, std::int64_t rate) {
 Setting AnySetting(Choices& choices) {
   Setting setting;
   setting.seed = choices.Below(1'000'000'000);
-  setting.nodes = static_cast<std::size_t>(choices.OneIn(4) ? choices.Between(20, 200)
-                                                             : choices.Between(2, 8));
+  setting.nodes =
+      static_cast<std::size_t>(choices.OneIn(4) ? choices.Between(20, 200) : choices.Between(2, 8));
   setting.duration = Micros{choices.Between(500'000, 6'000'000)};
   for (std::int64_t key = choices.Between(1, 4); key > 0; --key) {
     const std::int64_t rate = choices.OneOf<std::int64_t>({3, 50, 300, 2'000, 10'000});

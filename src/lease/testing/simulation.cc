@@ -24,7 +24,17 @@ constexpr WallTime kBegin{std::chrono::hours(24 * 365 * 50)};
 constexpr Micros kPatience = std::chrono::milliseconds(50);
 constexpr Micros kSweepEvery = std::chrono::milliseconds(5);
 
-enum class Kind : std::uint8_t { kCall, kFetch, kCheck, kReturn, kGrant, kRecall, kGiveUp, kSweep, kCrash };
+enum class Kind : std::uint8_t {
+  kCall,
+  kFetch,
+  kCheck,
+  kReturn,
+  kGrant,
+  kRecall,
+  kGiveUp,
+  kSweep,
+  kCrash
+};
 
 /// Something that happens at a node or at the store.
 struct Event {
@@ -86,8 +96,8 @@ struct Node {
   std::uint32_t life = 0;
   double speed = 1;
   Micros offset{0};
-  std::unordered_map<std::uint32_t, Waiting> waiting;             ///< By key.
-  std::unordered_map<std::uint64_t, std::uint32_t> unanswered;    ///< Requests, and their keys.
+  std::unordered_map<std::uint32_t, Waiting> waiting;           ///< By key.
+  std::unordered_map<std::uint64_t, std::uint32_t> unanswered;  ///< Requests, and their keys.
 };
 
 class World {
@@ -189,7 +199,8 @@ void World::Arrive(std::uint32_t key) {
   const std::int64_t cost =
       setting_.largest_cost == 1
           ? 1
-          : 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(setting_.largest_cost));
+          : 1 + static_cast<std::int64_t>(random_() %
+                                          static_cast<std::uint64_t>(setting_.largest_cost));
   StoredKey& stored = keys_[key];
   ++result_.calls;
   result_.asked += static_cast<std::uint64_t>(cost);
@@ -217,9 +228,8 @@ void World::Admit(std::uint32_t key, std::int64_t cost) {
 void World::Decide(std::uint32_t node_index, std::uint32_t key, std::int64_t cost) {
   Node& node = nodes_[node_index];
   const SteadyTime now = ClockOf(node);
-  const Spent spent = setting_.exact
-                          ? Spent{}
-                          : node.table->Spend(KeyOf(key), keys_[key].limit, cost, now);
+  const Spent spent =
+      setting_.exact ? Spent{} : node.table->Spend(KeyOf(key), keys_[key].limit, cost, now);
   if (spent.fetch_ahead) Fetch(node_index, key, 0, 1, nullptr);
   switch (spent.local) {
     case Local::kAllowed:
@@ -252,8 +262,8 @@ void World::Fetch(std::uint32_t node_index, std::uint32_t key, std::int64_t wait
   Event event{.kind = Kind::kFetch, .node = node_index, .key = key, .life = node.life};
   event.number = ++numbers_;
   event.sent = now;
-  event.request = std::make_shared<Request>(
-      node.table->Ask(KeyOf(key), keys_[key].limit, waiting, least, now));
+  event.request =
+      std::make_shared<Request>(node.table->Ask(KeyOf(key), keys_[key].limit, waiting, least, now));
   if (who != nullptr) who->number = event.number;
   node.unanswered[event.number] = key;
   CountStoreCall(key);
@@ -333,7 +343,8 @@ void World::GiveUp(const Event& event) {
   if (node.life != event.life || node.unanswered.erase(event.number) == 0) return;
   node.table->Unanswered(KeyOf(event.key));
   const auto found = node.waiting.find(event.key);
-  if (found != node.waiting.end() && found->second.number == event.number) node.waiting.erase(found);
+  if (found != node.waiting.end() && found->second.number == event.number)
+    node.waiting.erase(found);
 }
 
 void World::Crash(std::uint32_t node_index) {
@@ -369,8 +380,7 @@ void World::Handle(const Event& event) {
       return Schedule(event, kSweepEvery);
     case Kind::kCrash: {
       if (now_ > kBegin) Crash(static_cast<std::uint32_t>(random_() % nodes_.size()));
-      const double seconds =
-          std::exponential_distribution<>(setting_.crashes_per_second)(random_);
+      const double seconds = std::exponential_distribution<>(setting_.crashes_per_second)(random_);
       return Schedule(event, Micros{static_cast<std::int64_t>(seconds * 1e6) + 1});
     }
   }

@@ -40,13 +40,13 @@ struct Setting {
 
 struct Result {
   std::uint64_t calls = 0;
-  std::uint64_t asked = 0;    ///< Tokens.
-  std::uint64_t allowed = 0;  ///< Tokens.
+  std::uint64_t asked = 0;        ///< Tokens.
+  std::uint64_t allowed = 0;      ///< Tokens.
   std::uint64_t store_calls = 0;  ///< Fetches, checks and returns.
-  std::uint64_t hot_calls = 0;  ///< Of keys with ≥ 100 calls a second and node, that are leased.
+  std::uint64_t hot_calls = 0;    ///< Of keys with ≥ 100 calls a second and node, that are leased.
   std::uint64_t hot_store_calls = 0;
   std::uint64_t deficit = 0;  ///< Tokens that one counter would have admitted, key by key.
-  std::uint64_t over = 0;  ///< Tokens admitted beyond what a limit allows.
+  std::uint64_t over = 0;     ///< Tokens admitted beyond what a limit allows.
   std::uint64_t crashes = 0;
   TableStats tables;  ///< Of all nodes that are alive at the end.
 
@@ -61,8 +61,8 @@ struct Result {
 };
 
 /// Runs nodes with real lease tables around a store with the real arithmetic, in virtual time, with
-/// messages that are late, overtake each other or get lost, and nodes that crash. A judge is told of
-/// every admission at the moment it happens: `over` counts what the limit did not allow.
+/// messages that are late, overtake each other or get lost, and nodes that crash. A judge is told
+/// of every admission at the moment it happens: `over` counts what the limit did not allow.
 Result Simulate(const Setting& setting);
 
 /// The load of keys whose popularity falls as 1/rank.

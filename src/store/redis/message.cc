@@ -140,8 +140,8 @@ bool Leases(const Call& call) {
 }
 
 bool HasParticulars(const Call& call, const Use& use) {
-  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) || TakesSlot(call, use) ||
-         call.operation == Operation::kAdjust;
+  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) ||
+         TakesSlot(call, use) || call.operation == Operation::kAdjust;
 }
 
 void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {

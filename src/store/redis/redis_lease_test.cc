@@ -29,20 +29,19 @@ Limit AnyLentLimit(Choices& choices) {
   const Micros period{choices.OneOf<std::int64_t>({1'000, 999'983, 1'000'000, 60'000'000})};
   switch (choices.Below(3)) {
     case 0:
-      return *Limit::FixedWindow(
-          {.limit = cap,
-           .window = period,
-           .anchor = choices.OneOf({Anchor::kEpoch, Anchor::kFirstHit, Anchor::kDay}) == Anchor::kDay
-                         ? Anchor::kEpoch
-                         : Anchor::kFirstHit});
+      return *Limit::FixedWindow({.limit = cap,
+                                  .window = period,
+                                  .anchor = choices.OneOf({Anchor::kEpoch, Anchor::kFirstHit,
+                                                           Anchor::kDay}) == Anchor::kDay
+                                                ? Anchor::kEpoch
+                                                : Anchor::kFirstHit});
     case 1:
       return *Limit::SlidingWindowCounter({.limit = cap, .window = period});
     default: {
       TokenBucketSpec spec{.capacity = cap, .refill = Rate::Per(choices.Between(1, 400), period)};
       if (choices.OneIn(4)) spec.refill_interval = Micros{choices.Between(1, 2'000'000)};
       const auto limit = Limit::TokenBucket(spec);
-      return limit ? *limit
-                   : *Limit::TokenBucket({.capacity = 100, .refill = Rate::PerSecond(70)});
+      return limit ? *limit : *Limit::TokenBucket({.capacity = 100, .refill = Rate::PerSecond(70)});
     }
   }
 }
@@ -140,8 +139,7 @@ void ExpectSameFetch(LeasedKey& redis, Lender& here, WallTime now, const lease::
   if (grant.tokens > 0 && !grant.exact) given.push_back(grant);
 }
 
-void ExpectSameReturn(LeasedKey& redis, Lender& here, WallTime now,
-                      const lease::Request& request) {
+void ExpectSameReturn(LeasedKey& redis, Lender& here, WallTime now, const lease::Request& request) {
   Lending lending{.request = request, .grant = {}};
   redis.Ask(Operation::kReturn, now, 0, &lending);
   Lender next = here;
