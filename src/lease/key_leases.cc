@@ -60,37 +60,56 @@ void KeyLeases::Describe(SteadyTime now, Spent& spent) const {
   spent.taken_at = taken_at_;
 }
 
-Spent KeyLeases::Deny(SteadyTime until, SteadyTime now, TableStats& stats) {
-  ++denied_;
-  ++stats.denials;
-  Spent spent{.local = Local::kDenied};
-  spent.fetch_ahead = WantsMore(now);
-  spent.retry_after = std::max(until - now, Micros{1});
+Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
+  Spent spent;
+  if (now < exact_until_) return spent;
   Describe(now, spent);
-  return spent;
-}
-
-Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
-  if (now < exact_until_) return {.local = Local::kExact};
-  if (turn == Turn::kNew) demand_.Add(static_cast<double>(cost), now);
-  if (Spendable(now) >= cost) {
-    SpendFromOldest(cost, now);
-    ++stats.hits;
-    stats.outstanding -= cost;
-    Spent spent{.local = Local::kAllowed};
-    spent.fetch_ahead = WantsMore(now);
-    Describe(now, spent);
-    return spent;
-  }
+  spent.local = Local::kAllowed;
+  if (Spendable(now) >= cost) return spent;
+  spent.local = Local::kDenied;
   // Tokens that are on their way: the store has none before them.
   for (const Held& held : held_) {
     if (held.tokens < cost || now >= held.deadline || held.schedule.num == 0) continue;
     const SteadyTime when = held.WhenSpendable(cost);
-    if (when < held.deadline) return Deny(when, now, stats);
+    if (when >= held.deadline) continue;
+    spent.retry_after = std::max(when - now, Micros{1});
+    return spent;
   }
-  const bool denied = now < denied_until_ && cost >= denied_cost_;
-  if (denied || turn == Turn::kAnswered) return Deny(denied_until_, now, stats);
-  return {.local = Local::kAsk};
+  spent.retry_after = std::max(denied_until_ - now, Micros{1});
+  if (now >= denied_until_ || cost < denied_cost_) spent.local = Local::kAsk;
+  return spent;
+}
+
+Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
+  Spent spent = Look(cost, now);
+  if (spent.local == Local::kExact) return spent;
+  if (turn == Turn::kNew) demand_.Add(static_cast<double>(cost), now);
+  if (spent.local == Local::kAsk) {
+    if (turn != Turn::kAnswered) return spent;
+    spent.local = Local::kDenied;
+  }
+  if (spent.local == Local::kAllowed) {
+    SpendFromOldest(cost, now);
+    spent.remaining -= cost;
+    ++stats.hits;
+    stats.outstanding -= cost;
+  } else {
+    ++denied_;
+    ++stats.denials;
+  }
+  spent.fetch_ahead = WantsMore(now);
+  return spent;
+}
+
+// What was reported as spent meanwhile stays so.
+void KeyLeases::Unspend(std::int64_t cost, TableStats& stats) {
+  --stats.hits;
+  for (Held& held : held_) {
+    const std::int64_t amount = std::min(cost, held.spent);
+    held.Spend(-amount);
+    stats.outstanding += amount;
+    cost -= amount;
+  }
 }
 
 Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes, SteadyTime now,
@@ -121,8 +140,8 @@ Held* KeyLeases::PlaceFor(const Held& held) {
   return found == held_.end() ? nullptr : &*found;
 }
 
-void KeyLeases::Granted(SteadyTime sent, SteadyTime now, Micros slack, const Grant& grant,
-                        TableStats& stats) {
+void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Micros slack,
+                        const Grant& grant, TableStats& stats) {
   --in_flight_;
   epoch_ = grant.epoch;
   left_ = grant.left;
@@ -135,7 +154,7 @@ void KeyLeases::Granted(SteadyTime sent, SteadyTime now, Micros slack, const Gra
   }
   // The store counted from a moment that is not before `sent`.
   denied_until_ = sent + std::min(grant.retry_after, Micros{std::chrono::hours(24)});
-  denied_cost_ = 1;
+  denied_cost_ = least;
   if (grant.tokens == 0) return;
   Held held{.id = grant.id, .schedule = grant.schedule, .granted = grant.tokens};
   held.tokens = grant.tokens;

@@ -16,10 +16,14 @@ class KeyLeases {
  public:
   Spent Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats);
 
+  [[nodiscard]] Spent Look(std::int64_t cost, SteadyTime now) const;
+  void Unspend(std::int64_t cost, TableStats& stats);
+
   algo::lease::Request Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes,
                            SteadyTime now, TableStats& stats);
-  void Granted(SteadyTime sent, SteadyTime now, Micros slack, const algo::lease::Grant& grant,
-               TableStats& stats);
+  /// `least`: as was asked for.
+  void Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Micros slack,
+               const algo::lease::Grant& grant, TableStats& stats);
   void Unanswered() { --in_flight_; }
 
   /// Gives back all but what is needed in the next moments.
@@ -46,7 +50,6 @@ class KeyLeases {
   [[nodiscard]] Micros IdleTime() const;
   void SpendFromOldest(std::int64_t cost, SteadyTime now);
   void Describe(SteadyTime now, Spent& spent) const;
-  Spent Deny(SteadyTime until, SteadyTime now, TableStats& stats);
   std::array<algo::lease::Report, algo::lease::kReports> TakeReports();
   Held* PlaceFor(const Held& held);
 

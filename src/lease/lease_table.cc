@@ -174,6 +174,23 @@ Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, S
   return entry == nullptr ? Spent{} : entry->leases.Spend(cost, now, turn, shard.stats);
 }
 
+Spent LeaseTable::Look(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
+  const KeyHash hash = hasher_(key);
+  Shard& shard = ShardOf(hash);
+  const std::lock_guard guard(shard.lock);
+  const Entry* const entry = shard.Find(hash);
+  const bool known = entry != nullptr && *entry->limit == limit;
+  return known ? entry->leases.Look(cost, now) : Spent{};
+}
+
+void LeaseTable::Unspend(const Key& key, std::int64_t cost) {
+  const KeyHash hash = hasher_(key);
+  Shard& shard = ShardOf(hash);
+  const std::lock_guard guard(shard.lock);
+  Entry* const entry = shard.Find(hash);
+  if (entry != nullptr) entry->leases.Unspend(cost, shard.stats);
+}
+
 algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::int64_t waiting,
                                      std::int64_t least, SteadyTime now) {
   const KeyHash hash = hasher_(key);
@@ -184,15 +201,15 @@ algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::in
   return entry->leases.Ask(waiting, least, options_.nodes, now, shard.stats);
 }
 
-void LeaseTable::Granted(const Key& key, SteadyTime sent, SteadyTime now,
-                         const algo::lease::Grant& grant) {
+void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent,
+                         SteadyTime now, const algo::lease::Grant& grant) {
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.Find(hash);
   if (entry == nullptr) return;
   const Micros slack = options_.slack + grant.good_for / options_.slack_part;
-  entry->leases.Granted(sent, now, slack, grant, shard.stats);
+  entry->leases.Granted(request.least, sent, now, slack, grant, shard.stats);
   shard.Watch(*entry);
 }
 

@@ -74,7 +74,7 @@ struct TableStats {
 ///     Spent spent = table.Spend(key, limit, cost, now);
 ///     if (spent.local == Local::kAsk) { request = table.Ask(key, limit, cost, cost, now); … }
 ///     …
-///     table.Granted(key, sent, now, grant);   // or Unanswered(key)
+///     table.Granted(key, request, sent, now, grant);   // or Unanswered(key)
 ///     spent = table.Spend(key, limit, cost, now, Turn::kAnswered);
 ///
 /// A crash forgets it all, which loses tokens and never gains any. Bounded; once made it allocates
@@ -91,13 +91,19 @@ class LeaseTable {
   Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
               Turn turn = Turn::kNew);
 
+  /// What Spend would say, if it needs no store for it; else kAsk or kExact.
+  [[nodiscard]] Spent Look(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now);
+  /// Takes back a Spend of just now that allowed a call which does not pass after all.
+  void Unspend(const Key& key, std::int64_t cost);
+
   /// A request to be sent now, for calls that wait for `waiting` tokens in all, the cheapest of
   /// them for `least`; or for the calls to come (0, 1). Granted or Unanswered must follow.
   algo::lease::Request Ask(const Key& key, const Limit& limit, std::int64_t waiting,
                            std::int64_t least, SteadyTime now);
   /// The answer to a request that was sent at `sent`. If the key is `exact`, the grant's tokens are
   /// for those who wait, and not in the table.
-  void Granted(const Key& key, SteadyTime sent, SteadyTime now, const algo::lease::Grant& grant);
+  void Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent,
+               SteadyTime now, const algo::lease::Grant& grant);
   /// There will be none, or it will not be looked at.
   void Unanswered(const Key& key);
 

@@ -314,7 +314,8 @@ void World::AtStore(const Event& event) {
 void World::TakeGrant(const Event& event) {
   Node& node = nodes_[event.node];
   if (node.life != event.life || node.unanswered.erase(event.number) == 0) return;
-  node.table->Granted(KeyOf(event.key), event.sent, ClockOf(node), *event.grant);
+  node.table->Granted(KeyOf(event.key), *event.request, event.sent, ClockOf(node),
+                      *event.grant);
   const auto found = node.waiting.find(event.key);
   if (found == node.waiting.end() || found->second.number != event.number) return;
   Waiting waiting = std::move(found->second);
