@@ -22,7 +22,7 @@ constexpr std::int64_t kBesidesWaiting = 16;
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
 // A window that ends sooner is not leased from: half of it would be over when the answer arrives.
-constexpr Micros kShortestLease = std::chrono::milliseconds(5);
+constexpr Micros kShortestLease = std::chrono::milliseconds(10);
 /// How long a key stays exact before a node may ask for a lease again.
 constexpr Micros kExactFor = std::chrono::seconds(1);
 
