@@ -204,7 +204,7 @@ class LenderModel {
 
   void Hear(const Report& report) {
     const auto part = parts_.find(report.of.expires);
-    if (part == parts_.end()) return;
+    if (part == parts_.end() || report.of.generation != generation_) return;
     const std::int64_t returned = std::min(report.returned, part->second);
     part->second -= returned;
     key_.Advance(Reduced(), key_time_);
@@ -221,6 +221,7 @@ class LenderModel {
     key_.Take(grant.tokens, 0);
     if (grant.exact) return;
     parts_[grant.id.expires] += grant.tokens;
+    generation_ = grant.id.generation;
     if (limit_.algorithm != Algorithm::kTokenBucket) {
       windows_[grant.id.expires] = key_.ReceiptTime();
     }
@@ -254,6 +255,7 @@ class LenderModel {
   LimitNumbers limit_;
   KeyModel key_;
   std::map<WallTime, std::int64_t> parts_;
+  std::int64_t generation_ = 0;
   std::map<WallTime, Integer> windows_;  ///< Where they begin, by where they end.
   Integer key_time_;
 };

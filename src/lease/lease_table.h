@@ -22,8 +22,8 @@ struct TableOptions {
   /// Nodes that share the store, this one included.
   std::int64_t nodes = 1;
   /// By how much, and by which part of its time, a lease ends earlier here than in the store:
-  /// clocks don't run alike.
-  Micros slack = std::chrono::milliseconds(1);
+  /// clocks don't run alike, and `now` is when a turn began.
+  Micros slack = std::chrono::milliseconds(5);
   std::int64_t slack_part = 1000;
 };
 

@@ -63,8 +63,8 @@ TEST_F(LeaseTableTest, SpendsWhatItHoldsAndThenAsks) {
 
 TEST_F(LeaseTableTest, CountsTheDeadlineFromTheMomentOfTheSend) {
   Fetch(Plain(3, seconds(1)));
-  EXPECT_EQ(Spend(kNow + milliseconds(997)), Local::kAllowed);
-  EXPECT_EQ(Spend(kNow + milliseconds(998)), Local::kAsk);  // 1 ms and a thousandth less.
+  EXPECT_EQ(Spend(kNow + milliseconds(993)), Local::kAllowed);
+  EXPECT_EQ(Spend(kNow + milliseconds(994)), Local::kAsk);  // 5 ms and a thousandth less.
 }
 
 TEST_F(LeaseTableTest, AnAnswerThatComesAfterTheDeadlineGivesNothing) {
