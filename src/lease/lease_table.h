@@ -102,8 +102,8 @@ class LeaseTable {
                            std::int64_t least, SteadyTime now);
   /// The answer to a request that was sent at `sent`. If the key is `exact`, the grant's tokens are
   /// for those who wait, and not in the table.
-  void Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent,
-               SteadyTime now, const algo::lease::Grant& grant);
+  void Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent, SteadyTime now,
+               const algo::lease::Grant& grant);
   /// There will be none, or it will not be looked at.
   void Unanswered(const Key& key);
 

@@ -218,8 +218,7 @@ void LeasedStore::FetchAhead(const Use& use, SteadyTime now) {
   if (Fetch(errand, now) == Answered::kNow) Conclude(errand);
 }
 
-void LeasedStore::Return(const Key& key, const Limit& limit,
-                         const algo::lease::Request& request) {
+void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::Request& request) {
   Use use;
   use.key = key;
   use.limit = &limit;
@@ -303,10 +302,10 @@ void LeasedStore::Recycle(Errand& errand) {
 }
 
 void LeasedStore::Sweep() {
-  table_.Sweep(options_.now(), [this](const Key& key, const Limit& limit,
-                                      const algo::lease::Request& request) {
-    Return(key, limit, request);
-  });
+  table_.Sweep(options_.now(),
+               [this](const Key& key, const Limit& limit, const algo::lease::Request& request) {
+                 Return(key, limit, request);
+               });
 }
 
 void LeasedStore::GiveBack(const Key& key) {

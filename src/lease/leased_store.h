@@ -19,14 +19,14 @@ namespace sluice::lease {
 struct LeasedStoreOptions {
   /// What time it is, on the clock that deadlines are measured by: as a rule, the turn's.
   std::function<SteadyTime()> now;
-  /// Told of keys that other nodes should give back tokens of; may be empty. Their LeaseTable::Recall
-  /// is to be called.
+  /// Told of keys that other nodes should give back tokens of; may be empty. Their
+  /// LeaseTable::Recall is to be called.
   std::function<void(const Key&)> recall;
 };
 
 /// A store in front of one that lends: enforced checks that may lease are answered from `table`, at
-/// once whenever it can tell; everything else, and what the table can't tell, is asked of the store.
-/// Checks of one key that wait share one request.
+/// once whenever it can tell; everything else, and what the table can't tell, is asked of the
+/// store. Checks of one key that wait share one request.
 ///
 /// A call over several limits is answered here if the table allows all of them, or denies one; else
 /// the store decides it as a whole.
@@ -41,8 +41,8 @@ class LeasedStore final : public store::Store {
   store::Answered Submit(store::Call& call) override;
   void SubmitBatch(std::span<store::Call* const> calls) override;
 
-  /// Gives back what is idle. To be called every few milliseconds, by one thread of those that share
-  /// the table.
+  /// Gives back what is idle. To be called every few milliseconds, by one thread of those that
+  /// share the table.
   void Sweep();
   /// Another node asks for what is not needed here.
   void GiveBack(const Key& key);

@@ -63,8 +63,7 @@ void LendingStore::Check(Call& call) {
   for (Use& use : call.uses) {
     algo::State& state = Find(use).state;
     if (call.allowed) algo::Take(use.limit->numbers(), state, use.cost, 0);
-    use.verdict.remaining =
-        std::max(algo::Left(use.limit->numbers(), now, state), std::int64_t{0});
+    use.verdict.remaining = std::max(algo::Left(use.limit->numbers(), now, state), std::int64_t{0});
   }
 }
 

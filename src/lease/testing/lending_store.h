@@ -27,7 +27,9 @@ class LendingStore final : public store::Store {
 
   /// What the store has left of the key with this tag.
   [[nodiscard]] std::int64_t Left(const std::string& tag, const Limit& limit);
-  [[nodiscard]] std::int64_t Outstanding(const std::string& tag) { return algo::lease::Outstanding(keys_[tag].book); }
+  [[nodiscard]] std::int64_t Outstanding(const std::string& tag) {
+    return algo::lease::Outstanding(keys_[tag].book);
+  }
 
  private:
   struct Stored {

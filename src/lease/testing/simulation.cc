@@ -144,6 +144,7 @@ class World {
   void ServeWaiting(std::uint32_t node, std::uint32_t key, Waiting& waiting);
   void GiveUp(const Event& event);
   void Crash(std::uint32_t node);
+  void CountFromHereOn();
   void Start(Node& node);
 
   const Setting& setting_;
@@ -314,8 +315,7 @@ void World::AtStore(const Event& event) {
 void World::TakeGrant(const Event& event) {
   Node& node = nodes_[event.node];
   if (node.life != event.life || node.unanswered.erase(event.number) == 0) return;
-  node.table->Granted(KeyOf(event.key), *event.request, event.sent, ClockOf(node),
-                      *event.grant);
+  node.table->Granted(KeyOf(event.key), *event.request, event.sent, ClockOf(node), *event.grant);
   const auto found = node.waiting.find(event.key);
   if (found == node.waiting.end() || found->second.number != event.number) return;
   Waiting waiting = std::move(found->second);
@@ -387,12 +387,24 @@ void World::Handle(const Event& event) {
   }
 }
 
+void World::CountFromHereOn() {
+  Result fresh;
+  fresh.over = result_.over;
+  result_ = fresh;
+  for (StoredKey& key : keys_) key.admitted = key.expected = 0;
+}
+
 Result World::Run() {
   const WallTime end = kBegin + setting_.duration;
+  bool warm = setting_.warm_up == Micros{0};
   while (!events_.empty() && events_.top().at <= end) {
     const Event event = events_.top();
     events_.pop();
     now_ = event.at;
+    if (!warm && now_ >= kBegin + setting_.warm_up) {
+      warm = true;
+      CountFromHereOn();
+    }
     Handle(event);
   }
   for (const StoredKey& key : keys_) {

@@ -16,6 +16,8 @@ struct Setting {
   std::uint64_t seed = 1;
   std::size_t nodes = 4;
   Micros duration = std::chrono::seconds(10);
+  /// What happens before this is not counted, but for what is over.
+  Micros warm_up{0};
   /// One for each key, and how many calls a second it gets on average.
   std::vector<Limit> limits;
   std::vector<double> load;
