@@ -80,6 +80,7 @@ local function advance_bucket(limit, now, state)
   local set_back = back > CLOCK_TOLERANCE
   if set_back then
     for _, part in ipairs(parts) do part.expires = max(0, min(part.expires - back, MAX_TIME)) end
+    state.book.generation = state.book.generation + 1
   end
   while parts[1] and parts[1].expires <= now do
     if parts[1].expires > state.at then refill(limit, parts[1].expires, state, state.book) end
