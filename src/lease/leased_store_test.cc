@@ -1,12 +1,18 @@
 #include "lease/leased_store.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "algo/state.h"
+#include "algo/testing/choices.h"
 #include "lease/testing/lending_store.h"
 
 namespace sluice::lease::testing {
@@ -195,6 +201,143 @@ TEST_F(LeasedStoreTest, WhatDoesNotLeaseIsAskedOfTheStore) {
   EXPECT_EQ(leased_.Submit(shadow.call), Answered::kLater);
   store_.Pump();
   EXPECT_TRUE(shadow.call.ok);
+}
+
+// ---- Whatever comes
+
+/// Nodes that lease from one store, and a judge of each limit that is told of every admission.
+class RandomNodes {
+ public:
+  explicit RandomNodes(std::uint64_t seed) : choices_(seed) {
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      tables_.push_back(std::make_unique<LeaseTable>(TableOptions{.max_keys = 100}));
+      nodes_.push_back(std::make_unique<LeasedStore>(
+          store_, *tables_[i],
+          LeasedStoreOptions{
+              .now = [this] { return now_; },
+              .recall = [this](const Key& key) { recalls_.emplace_back(key.tag); }}));
+    }
+    for (std::size_t i = 0; i < kLimits; ++i) judges_.push_back(Judge(i));
+  }
+
+  void Run(int steps) {
+    for (int step = 0; step < steps; ++step) {
+      switch (choices_.Below(8)) {
+        case 0:
+          Pass(Micros{choices_.Between(0, choices_.OneOf<std::int64_t>({10, 2'000, 60'000}))});
+          break;
+        case 1:
+        case 2:
+          store_.PumpOne(choices_.Below(100));
+          break;
+        case 3:
+          if (choices_.OneIn(4)) AnyNode().Sweep();
+          GiveBackOne();
+          break;
+        default:
+          Ask();
+      }
+    }
+    store_.Pump();
+  }
+
+  void ExpectEveryCallWasAnsweredOnce() const {
+    for (const Asked& asked : asked_) {
+      EXPECT_FALSE(asked.call.pending);
+      EXPECT_EQ(asked.times_done, asked.at_once() ? 0 : 1);
+    }
+  }
+  [[nodiscard]] std::int64_t over() const { return over_; }
+  [[nodiscard]] std::int64_t admitted() const { return admitted_; }
+
+ private:
+  static constexpr std::size_t kNodes = 3;
+  static constexpr std::size_t kLimits = 3;
+
+  algo::State Judge(std::size_t limit) const {
+    return algo::Fresh(limits_[limit].numbers(), store_.now);
+  }
+  LeasedStore& AnyNode() { return *nodes_[choices_.Below(kNodes)]; }
+  void Pass(Micros time) {
+    store_.now += time;
+    now_ += time;
+  }
+  void GiveBackOne() {
+    if (recalls_.empty()) return;
+    AnyNode().GiveBack({.scope = "rule:limit", .tag = recalls_.back()});
+    recalls_.pop_back();
+  }
+
+  /// One or several limits, each at most once.
+  void Ask() {
+    Asked& asked = asked_.emplace_back();
+    owners_.push_back({this, &asked});
+    const std::uint64_t chosen = choices_.OneIn(3) ? choices_.Below(7) + 1 : 1 + choices_.Below(2);
+    for (std::size_t i = 0; i < kLimits; ++i) {
+      if ((chosen >> i & 1) == 0) continue;
+      Use& use = asked.uses.emplace_back();
+      use.key = {.scope = "rule:limit", .tag = kNames[i]};
+      use.limit = &limits_[i];
+      use.cost = choices_.Between(1, 6);
+      use.may_lease = true;
+    }
+    asked.call.uses = asked.uses;
+    asked.call.context = &owners_.back();
+    asked.call.on_done = [](Call& /*call*/, void* context) {
+      const Owner& owner = *static_cast<Owner*>(context);
+      ++owner.asked->times_done;
+      owner.nodes->Admit(*owner.asked);
+    };
+    asked.answered = AnyNode().Submit(asked.call);
+    if (asked.at_once()) Admit(asked);
+  }
+
+  void Admit(const Asked& asked) {
+    if (!asked.allowed()) return;
+    for (const Use& use : asked.uses) {
+      const auto index = static_cast<std::size_t>(use.limit - limits_.data());
+      const LimitNumbers& limit = use.limit->numbers();
+      algo::State& judge = judges_[index];
+      algo::Advance(limit, store_.now, judge);
+      if (algo::Left(limit, store_.now, judge) < use.cost) over_ += use.cost;
+      algo::Take(limit, judge, use.cost, 0);
+      admitted_ += use.cost;
+    }
+  }
+
+  struct Owner {
+    RandomNodes* nodes;
+    Asked* asked;
+  };
+
+  static constexpr std::array<std::string_view, kLimits> kNames{"bucket", "window", "counter"};
+  algo::testing::RandomChoices choices_;
+  std::vector<Limit> limits_{
+      *Limit::TokenBucket({.capacity = 200, .refill = Rate::PerSecond(800)}),
+      *Limit::FixedWindow({.limit = 300, .window = milliseconds(400)}),
+      *Limit::SlidingWindowCounter({.limit = 300, .window = milliseconds(400)})};
+  SteadyTime now_{std::chrono::hours(5)};
+  LendingStore store_;
+  std::vector<std::unique_ptr<LeaseTable>> tables_;
+  std::vector<std::unique_ptr<LeasedStore>> nodes_;
+  std::vector<algo::State> judges_;
+  std::vector<std::string> recalls_;
+  std::deque<Asked> asked_;
+  std::deque<Owner> owners_;
+  std::int64_t over_ = 0;
+  std::int64_t admitted_ = 0;
+};
+
+TEST(LeasedStores, TogetherNeverAdmitTooMuchAndAnswerEveryCallOnce) {
+  for (const std::uint64_t seed : algo::testing::TestSeeds(60)) {
+    SCOPED_TRACE("SLUICE_TEST_SEED=" + std::to_string(seed));
+    RandomNodes nodes(seed);
+    nodes.Run(4'000);
+    nodes.ExpectEveryCallWasAnsweredOnce();
+    EXPECT_EQ(nodes.over(), 0) << "of " << nodes.admitted();
+    EXPECT_GT(nodes.admitted(), 0);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

@@ -25,13 +25,19 @@ void LendingStore::SubmitBatch(std::span<Call* const> calls_of_batch) {
 }
 
 void LendingStore::Pump() {
-  while (!waiting_.empty()) {
-    Call& call = *waiting_.front();
-    waiting_.pop_front();
-    Run(call);
-    call.pending = false;
-    if (call.on_done != nullptr) call.on_done(call, call.context);
+  while (PumpOne(0)) {
   }
+}
+
+bool LendingStore::PumpOne(std::size_t which) {
+  if (waiting_.empty()) return false;
+  const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(which % waiting_.size());
+  Call& call = **chosen;
+  waiting_.erase(chosen);
+  Run(call);
+  call.pending = false;
+  if (call.on_done != nullptr) call.on_done(call, call.context);
+  return true;
 }
 
 std::int64_t LendingStore::Left(const std::string& tag, const Limit& limit) {

@@ -19,6 +19,8 @@ class LendingStore final : public store::Store {
 
   /// Answers everything that waits, and what comes up meanwhile.
   void Pump();
+  /// Answers one of the calls that wait, whichever; false if there is none.
+  bool PumpOne(std::size_t which);
 
   WallTime now{std::chrono::hours(500'000)};
   bool answers_at_once = false;
