@@ -56,11 +56,12 @@ std::vector<Limit> Limits(const std::vector<double>& load, double share, const L
   return limits;
 }
 
-Setting Zipf(double calls_per_second, double share, Micros duration) {
+Setting Zipf(double calls_per_second, double share, Micros counted) {
   Setting setting;
   setting.load = ZipfLoad(100'000, calls_per_second);
   setting.limits = Limits(setting.load, share, Bucket);
-  setting.duration = duration;
+  setting.warm_up = seconds(10);
+  setting.duration = setting.warm_up + counted;
   return setting;
 }
 
@@ -84,11 +85,11 @@ std::vector<Scenario> Scenarios() {
   std::vector<Scenario> all;
   for (const auto& [name, share] :
        {std::pair{"below the limit", 2.0}, {"at the limit", 1.0}, {"far over", 0.1}}) {
-    all.push_back({std::string("zipf 200k/s, ") + name, Zipf(200'000, share, seconds(15))});
+    all.push_back({std::string("zipf 200k/s, ") + name, Zipf(200'000, share, seconds(10))});
   }
   for (const auto& [name, share] :
        {std::pair{"below the limit", 2.0}, {"at the limit", 1.0}, {"far over", 0.1}}) {
-    all.push_back({std::string("zipf 1M/s, ") + name, Zipf(1'000'000, share, seconds(4))});
+    all.push_back({std::string("zipf 1M/s, ") + name, Zipf(1'000'000, share, seconds(2))});
   }
   for (const auto& [kind, limit_of] : {std::pair<const char*, LimitOf>{"bucket", Bucket},
                                        {"fixed window", Fixed},
