@@ -113,6 +113,8 @@ struct Grant {
 inline constexpr Micros kLongLease = std::chrono::seconds(10);
 inline constexpr Micros kShortLease = std::chrono::milliseconds(200);
 inline constexpr Micros kEpoch = std::chrono::milliseconds(500);
+/// How long a key stays exact before a lease may be asked for again; less if only its window ends.
+inline constexpr Micros kExactFor = std::chrono::seconds(1);
 inline constexpr std::int64_t kSmallestLeased = 50;
 
 /// All that nodes may still hold.

@@ -23,8 +23,6 @@ constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
 // A window that ends sooner is not leased from: half of it would be over when the answer arrives.
 constexpr Micros kShortestLease = std::chrono::milliseconds(10);
-/// How long a key stays exact before a node may ask for a lease again.
-constexpr Micros kExactFor = std::chrono::seconds(1);
 
 void NoteRequest(Book& book, WallTime now, const Request& request) {
   const std::int64_t epoch = now.time_since_epoch() / kEpoch;
@@ -98,7 +96,8 @@ Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
 /// What can be taken `ahead` from now if nobody else takes, rounded down.
 std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
   if (!IsBucket(limit)) {
-    const WallTime last = WindowEnd(limit, state) - Micros{1};
+    // What comes after that is left to calls that are decided one by one.
+    const WallTime last = WindowEnd(limit, state) - kShortestLease;
     return algo::Left(limit, ahead > Micros{0} ? std::min(now + ahead, last) : now, state);
   }
   State later = state;

@@ -62,7 +62,8 @@ void KeyLeases::Describe(SteadyTime now, Spent& spent) const {
 
 Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
   Spent spent;
-  if (now < exact_until_) return spent;
+  const bool denied = now < denied_until_ && cost >= denied_cost_;
+  if (now < exact_until_ && !denied) return spent;
   Describe(now, spent);
   spent.local = Local::kAllowed;
   if (Spendable(now) >= cost) return spent;
@@ -76,7 +77,7 @@ Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
     return spent;
   }
   spent.retry_after = std::max(denied_until_ - now, Micros{1});
-  if (now >= denied_until_ || cost < denied_cost_) spent.local = Local::kAsk;
+  if (!denied) spent.local = Local::kAsk;
   return spent;
 }
 
@@ -150,11 +151,12 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   if (grant.exact) {
     Surrender(stats);
     exact_until_ = sent + grant.good_for;
-    return;
+    if (grant.good_for >= algo::lease::kExactFor) return;
   }
   // The store counted from a moment that is not before `sent`.
   denied_until_ = sent + std::min(grant.retry_after, Micros{std::chrono::hours(24)});
   denied_cost_ = least;
+  if (grant.exact) return;
   if (grant.tokens == 0) return;
   Held held{.id = grant.id, .schedule = grant.schedule, .granted = grant.tokens};
   held.tokens = grant.tokens;

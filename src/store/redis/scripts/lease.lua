@@ -240,7 +240,7 @@ end
 
 local function left_ahead(limit, now, state, ahead)
   if limit.kind ~= 't' then
-    return limit.algorithm.left(limit, min(now + ahead, window_end(limit, state) - 1), state)
+    return limit.algorithm.left(limit, min(now + ahead, window_end(limit, state) - SHORTEST_LEASE), state)
   end
   local full = limit.cap * limit.den
   local more = limit.num * ahead
