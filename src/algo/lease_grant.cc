@@ -163,11 +163,13 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   const bool plentiful = sizes.left > limit.cap / 2;
   const std::int64_t reserve = std::max(sizes.reach - sizes.left, std::int64_t{0});
   std::int64_t want = std::max(request.waiting, CeilDiv(request.demand, 2));
-  if (plentiful) want = std::max(want, request.waiting + kBesidesWaiting);
+  // So little that the key stays plentiful when every node has it.
+  const std::int64_t besides =
+      std::min(kBesidesWaiting, limit.cap / (4 * std::max(sizes.nodes, request.nodes)));
+  if (plentiful) want = std::max(want, request.waiting + besides);
   if (plentiful && sizes.pressed) {
     // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
-    want =
-        std::min(want, request.waiting + std::max(kBesidesWaiting, limit.cap / (16 * sizes.nodes)));
+    want = std::min(want, request.waiting + std::max(besides, limit.cap / (16 * sizes.nodes)));
   }
   if (sizes.window_left < std::chrono::milliseconds(500)) {
     // No more than can be spent until then.

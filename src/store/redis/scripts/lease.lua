@@ -269,9 +269,10 @@ local function size_of(limit, sizes, request)
   local plentiful = sizes.left > floor(limit.cap / 2)
   local reserve = max(sizes.reach - sizes.left, 0)
   local want = max(request.waiting, ceil_div(request.demand, 2))
-  if plentiful then want = max(want, request.waiting + BESIDES_WAITING) end
+  local besides = min(BESIDES_WAITING, div(limit.cap, 4 * max(sizes.nodes, request.nodes)))
+  if plentiful then want = max(want, request.waiting + besides) end
   if plentiful and sizes.pressed then
-    want = min(want, request.waiting + max(BESIDES_WAITING, div(limit.cap, 16 * sizes.nodes)))
+    want = min(want, request.waiting + max(besides, div(limit.cap, 16 * sizes.nodes)))
   end
   if sizes.window_left < 500000 then
     want = min(want, request.waiting + div(request.demand * max(sizes.window_left, 0), 1000000))
