@@ -202,6 +202,7 @@ void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) 
   use.limit = &met.limit->limit;
   use.cost = Takes(question.operation) ? met.cost : question.cost;
   use.mode = mode;
+  use.may_lease = met.rule->consistency == rules::Consistency::kLeased;
   if (IsConcurrency(*use.limit)) {
     if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
     use.slot = question.slot;

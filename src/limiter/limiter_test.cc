@@ -111,6 +111,13 @@ TEST_F(LimiterTest, ARuleCountsEachClientApart) {
   EXPECT_TRUE(Ask("bob").allowed);
 }
 
+TEST_F(LimiterTest, OnlyLeasedRulesMayBeDecidedByTokensTakenAhead) {
+  Load("rules: [{ id: api, limit: 100/s }]");
+  EXPECT_FALSE(Ask("alice").uses()[0].may_lease);
+  Load("rules: [{ id: api, limit: 100/s, consistency: leased }]");
+  EXPECT_TRUE(Ask("alice").uses()[0].may_lease);
+}
+
 TEST_F(LimiterTest, ALookTakesNothingAndAResetForgets) {
   Load(kThreeAMinute);
   Ask("alice", 2);

@@ -155,6 +155,9 @@ bool Supports(Operation operation, Algorithm algorithm) {
     case Operation::kRelease:
     case Operation::kRenew:
       return concurrency;
+    case Operation::kFetch:
+    case Operation::kReturn:
+      return algo::lease::Leasable(algorithm);
     default:
       return true;
   }

@@ -11,6 +11,7 @@
 #include <sluice/result.h>
 #include <sluice/time.h>
 
+#include "algo/lease.h"
 #include "base/key.h"
 
 namespace sluice::store {
@@ -23,6 +24,12 @@ struct Inspection {
   WallTime touched{};  ///< When something was last taken or given, or where its window begins.
 };
 
+/// What a node that leases says to the store, and is told: see docs/leases.md.
+struct Lending {
+  algo::lease::Request request;
+  algo::lease::Grant grant;  ///< Answer of kFetch.
+};
+
 /// One limit's part in a call: the question, and, once the call is done, the answer.
 struct Use {
   Key key;
@@ -30,10 +37,12 @@ struct Use {
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
+  bool may_lease = false;     ///< An enforced check may be decided by tokens taken ahead.
   std::uint64_t slot = 0;     ///< Concurrency; 0 lets the store choose an id.
   Receipt receipt;            ///< Answer of a check; question of an adjustment.
   Verdict verdict;            ///< Answer.
   Inspection* inspection = nullptr;  ///< kInspect: where the answer goes.
+  Lending* lending = nullptr;        ///< kFetch and kReturn.
 };
 
 enum class Operation : std::uint8_t {
@@ -45,6 +54,8 @@ enum class Operation : std::uint8_t {
   kRelease,  ///< Frees every use's `slot`.
   kRenew,    ///< Every use's `slot` lives on from now.
   kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
+  kFetch,    ///< Leases from every use's key. Stores that nobody shares don't lease.
+  kReturn,   ///< Hears the reports of every use's `lending`.
 };
 
 /// A question to a store. It belongs to the caller, and must stay where it is until it is done.

@@ -13,7 +13,8 @@ namespace {
 bool Refused(Call& call) {
   call.affected = 0;
   call.pending = false;
-  const auto refusal = Refusal(call);
+  const bool leases = call.operation == Operation::kFetch || call.operation == Operation::kReturn;
+  const auto refusal = leases ? ErrorCode::kNotSupported : Refusal(call);
   if (!refusal) return false;
   call.ok = false;
   call.error = *refusal;

@@ -88,6 +88,21 @@ TEST_P(MemoryStoreAtRandom, AnswersABatchLikeOneByOne) {
   }
 }
 
+TEST(MemoryStore, DoesNotLend) {
+  MemoryDriver driver;
+  const Limit limit = *Limit::FixedWindow({.limit = 100, .window = hours(1)});
+  for (const Operation operation : {Operation::kFetch, Operation::kReturn}) {
+    Lending lending;
+    Use use;
+    use.limit = &limit;
+    use.lending = &lending;
+    Call call{.operation = operation, .uses = {&use, 1}, .now = WallTime{kStart}};
+    driver.Run(call);
+    EXPECT_FALSE(call.ok);
+    EXPECT_EQ(call.error, ErrorCode::kNotSupported);
+  }
+}
+
 // ---- Threads
 
 /// Runs `work` on several threads at once, with the number of the thread.

@@ -1,5 +1,6 @@
 #include "store/redis/message.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -15,6 +16,9 @@ namespace {
 
 // For each use: outcome, left, grant, retry, reset, delay, amount, from_grant, at.
 constexpr std::size_t kNumbersPerUse = 9;
+// For each use of a fetch: tokens, their schedule (4), generation, expires, good_for, flags, left,
+// retry, reset, taken_at, epoch.
+constexpr std::size_t kNumbersPerGrant = 14;
 constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
 
@@ -37,6 +41,10 @@ char LetterOf(Operation operation) {
       return 'N';
     case Operation::kInspect:
       return 'I';
+    case Operation::kFetch:
+      return 'F';
+    case Operation::kReturn:
+      return 'H';
   }
   return '?';
 }
@@ -128,14 +136,31 @@ bool NamesSlot(const Use& use) {
   return use.slot != 0 && use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
+bool Leases(const Call& call) {
+  return call.operation == Operation::kFetch || call.operation == Operation::kReturn;
+}
+
 bool HasParticulars(const Call& call, const Use& use) {
-  return use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) || TakesSlot(call, use) ||
-         call.operation == Operation::kAdjust;
+  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) ||
+         TakesSlot(call, use) || call.operation == Operation::kAdjust;
+}
+
+void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
+  const auto number = [](std::int64_t value) { return std::max(value, std::int64_t{0}); };
+  for (const algo::lease::Report& report : request.reports) {
+    AppendNumbers({report.of.generation, report.of.expires.time_since_epoch().count(),
+                   number(report.spent), number(report.returned)},
+                  out);
+  }
+  AppendNumbers({number(request.waiting), number(request.least), number(request.demand),
+                 number(request.denied), number(request.epoch), number(request.nodes)},
+                out);
 }
 
 // What is not as usual: nothing for an enforced check without a slot.
 void AppendParticulars(const Call& call, Use& use, std::string& out) {
   if (!HasParticulars(call, use)) return;
+  if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
   const bool takes_slot = TakesSlot(call, use);
   out.push_back(LetterOf(use.mode));
   out.push_back(use.count_denied ? 'd' : '-');
@@ -230,6 +255,26 @@ void ReadInspection(Use& use, Numbers& numbers) {
   if (use.inspection != nullptr) *use.inspection = inspection;
 }
 
+void ReadGrant(algo::lease::Grant& grant, Numbers& numbers) {
+  grant.tokens = numbers.Next();
+  grant.schedule.ready = numbers.Next();
+  grant.schedule.fraction = numbers.Next();
+  grant.schedule.num = numbers.Next();
+  grant.schedule.den = numbers.Next();
+  grant.id.generation = numbers.Next();
+  grant.id.expires = WallTime{numbers.NextWait()};
+  grant.good_for = numbers.NextWait();
+  const std::int64_t flags = numbers.Next();
+  grant.lapses = (flags & 1) != 0;
+  grant.exact = (flags & 2) != 0;
+  grant.recall = (flags & 4) != 0;
+  grant.left = numbers.Next();
+  grant.retry_after = numbers.NextWait();
+  grant.reset_after = numbers.NextWait();
+  grant.taken_at = WallTime{numbers.NextWait()};
+  grant.epoch = numbers.Next();
+}
+
 void ReadCall(Call& call, Numbers& numbers) {
   const std::int64_t answer = numbers.Next();
   call.ok = answer >= 0;
@@ -240,6 +285,8 @@ void ReadCall(Call& call, Numbers& numbers) {
   for (Use& use : call.uses) {
     if (call.operation == Operation::kInspect) {
       ReadInspection(use, numbers);
+    } else if (call.operation == Operation::kFetch) {
+      ReadGrant(use.lending->grant, numbers);
     } else {
       ReadVerdict(call, use, numbers);
     }
@@ -349,7 +396,8 @@ bool ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
   std::size_t if_not = calls.size();
   for (const Call* call : calls) {
     for (const Use& use : call->uses) if_plain += NumbersOfPlainUse(use);
-    if_not += call->uses.size() * kNumbersPerUse;
+    const bool fetches = call->operation == Operation::kFetch;
+    if_not += call->uses.size() * (fetches ? kNumbersPerGrant : kNumbersPerUse);
   }
   Numbers numbers(reply);
   if (reply.size() == if_plain) {

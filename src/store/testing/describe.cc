@@ -24,6 +24,10 @@ const char* NameOf(Operation operation) {
       return "renew";
     case Operation::kInspect:
       return "inspect";
+    case Operation::kFetch:
+      return "fetch";
+    case Operation::kReturn:
+      return "return";
   }
   return "?";
 }

@@ -55,6 +55,9 @@ Answered ModelStore::Submit(Call& call) {
     case Operation::kInspect:
       RunEach(call, now);
       break;
+    case Operation::kFetch:
+    case Operation::kReturn:
+      break;  // Refused.
   }
   return Answered::kNow;
 }
@@ -65,6 +68,7 @@ void ModelStore::SubmitBatch(std::span<Call* const> calls) {
 
 std::optional<ErrorCode> ModelStore::Validate(const Call& call) {
   const Operation op = call.operation;
+  if (op == Operation::kFetch || op == Operation::kReturn) return ErrorCode::kNotSupported;
   const std::int64_t least_cost = op == Operation::kGrant ? 1 : 0;
   const bool is_about_amounts = op == Operation::kGrant || op == Operation::kAdjust;
   const bool is_about_slots = op == Operation::kRelease || op == Operation::kRenew;

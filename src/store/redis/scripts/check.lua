@@ -43,16 +43,23 @@ local function is_whole(number)
 end
 
 local function parse(key, text)
-  local kind = string.match(text, '^1([tlfw])')
+  local version, kind = string.match(text, '^([12])([tlfw])')
   local bytes = kind == 'w' and VALUE_BYTES + 8 or VALUE_BYTES
-  if not kind or #text ~= bytes then error({foreign = key}) end
+  local book
+  if version == '2' then
+    book = lease.unpack(text, bytes + 1)
+    if not book then error({foreign = key}) end
+  elseif not kind or #text ~= bytes then
+    error({foreign = key})
+  end
   local _, value, at, extra, fresh, grant, place = struct.unpack(VALUE, text)
   local previous = kind == 'w' and struct.unpack('<d', text, place) or nil
   if not (is_whole(value) and is_whole(at) and is_whole(extra) and is_whole(fresh) and is_whole(grant) and
       is_whole(previous or 0)) then
     error({foreign = key})
   end
-  return {kind = kind, value = value, at = at, extra = extra, fresh = fresh, grant = grant, previous = previous}
+  return {kind = kind, value = value, at = at, extra = extra, fresh = fresh, grant = grant, previous = previous,
+    book = book}
 end
 
 -- Whatever a key holds: a table with `kind` and the fields of a state, or nil.
@@ -82,7 +89,20 @@ end
 
 local function copy(from)
   return {key = from.key, at = from.at, value = from.value, previous = from.previous,
-    extra = from.extra, grant = from.grant}
+    extra = from.extra, grant = from.grant, book = from.book and lease.copy(from.book)}
+end
+
+-- Keys that are leased from refill, wait and end differently.
+local function advance(limit, state)
+  return (state.book and lease or limit.algorithm).advance(limit, now, state)
+end
+
+local function wait_for(limit, state, cost)
+  return (state.book and lease or limit.algorithm).wait_for(limit, now, state, cost)
+end
+
+local function fresh_at(limit, state)
+  return (state.book and lease or limit.algorithm).fresh_at(limit, state)
 end
 
 -- A key as a call finds it: its state, brought to now.
@@ -103,7 +123,7 @@ local function load_subject(key, limit)
     subject.replaces = subject.replaces or from ~= nil
     if from and limit.kind ~= 'c' then subject.state.grant = from.grant end
   end
-  if algorithm.advance(limit, now, subject.state) then subject.set_back = true end
+  if advance(limit, subject.state) then subject.set_back = true end
   return subject
 end
 
@@ -139,7 +159,7 @@ local function write_back(subject)
   local algorithm = limit.algorithm
   if subject.set_back then prepare(subject) end
   if not subject.changed then return end
-  local fresh = algorithm.fresh_at(limit, state)
+  local fresh = fresh_at(limit, state)
   if algorithm.set then return save_set(subject, fresh) end
   if fresh <= now and state.grant == 0 then
     strings[subject.key] = false
@@ -156,9 +176,10 @@ local function flush()
     if not state then
       redis.call('DEL', key)
     else
-      local value = struct.pack(VALUE, '1' .. state.kind, state.value, state.at, state.extra, state.fresh,
+      local value = struct.pack(VALUE, (state.book and '2' or '1') .. state.kind, state.value, state.at, state.extra, state.fresh,
         state.grant)
       if state.previous then value = value .. struct.pack('<d', state.previous) end
+      if state.book then value = value .. lease.pack(state.book) end
       set_until(key, value, state.grant == 0 and state.fresh or MAX)
     end
   end
@@ -196,7 +217,7 @@ local function judge(use)
   elseif from_limit > limit.cap - pending then
     use.outcome, use.retry = NEVER_FITS, MAX_WAIT
   else
-    use.outcome, use.retry = DENIED, algorithm.wait_for(limit, now, state, from_limit + pending)
+    use.outcome, use.retry = DENIED, wait_for(limit, state, from_limit + pending)
   end
 end
 
@@ -228,7 +249,7 @@ end
 local function show(use)
   local state, algorithm = use.subject.state, use.limit.algorithm
   use.left, use.grant = max(algorithm.left(use.limit, now, state), 0), state.grant
-  use.reset = wait_until(now, algorithm.fresh_at(use.limit, state))
+  use.reset = wait_until(now, fresh_at(use.limit, state))
 end
 
 local function check(uses, takes)
@@ -272,6 +293,20 @@ local each = {
     adjust(use)
     return 0
   end,
+  F = function(use)
+    local state = use.subject.state
+    prepare(use.subject)
+    state.book = state.book or lease.new_book()
+    use.lent = lease.fetch(use.limit, now, state, use.request)
+    return 0
+  end,
+  H = function(use)
+    local state = use.subject.state
+    if not state.book then return 0 end
+    prepare(use.subject)
+    for _, report in ipairs(use.request.reports) do lease.hear(use.limit, state, report) end
+    return 0
+  end,
   L = function(use)
     if not holds_its_slot(use) then return 0 end
     prepare(use.subject)
@@ -290,6 +325,16 @@ local function forget(use)
   local from = stored(use.key)
   if not from then return 0 end
   local live = from.grant > 0 or now < from.fresh
+  if live and from.book and from.kind == use.limit.kind then
+    -- What nodes hold they can still spend.
+    local subject = load_subject(use.key, use.limit)
+    if #subject.state.book.parts > 0 then
+      lease.reset(use.limit, now, subject.state)
+      prepare(subject)
+      write_back(subject)
+      return 1
+    end
+  end
   redis.call('DEL', use.key)
   strings[use.key] = false
   changed[use.key] = nil
@@ -301,11 +346,15 @@ end
 local next_key = 1
 
 -- A use, as written from ARGV[at] on.
-local function read_use(at)
+local function read_use(operation, at)
   local use = {key = KEYS[next_key], limit = limit_of(ARGV[at]), cost = tonumber(ARGV[at + 1]), mode = 'e'}
   next_key = next_key + 1
   local more = ARGV[at + 2]
   if more == '' then return use end
+  if operation == 'F' or operation == 'H' then
+    use.request = lease.read_request(more)
+    return use
+  end
   local mode, counts, whose, slot, amount, grant, at_time =
     string.match(more, '^(%a)([d-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
   use.mode, use.count_denied = mode, counts == 'd'
@@ -355,9 +404,14 @@ local function answer_of(operation, use)
   if operation == 'I' then
     local subject = use.subject
     local state, algorithm = subject.state, use.limit.algorithm
-    local live = state.grant > 0 or algorithm.fresh_at(use.limit, state) > now
+    local live = state.grant > 0 or fresh_at(use.limit, state) > now
     return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset, 0, 0,
       0, subject.touched)
+  end
+  if operation == 'F' then
+    local lent = use.lent
+    return say(lent.tokens, lent.ready, lent.fraction, lent.num, lent.den, lent.generation, lent.expires,
+      lent.good_for, lease.flags(lent), lent.left, lent.retry, lent.reset, lent.taken_at, lent.epoch)
   end
   say(use.outcome or ALLOWED, use.left, use.grant, use.retry or 0, use.reset, use.delay or 0,
     use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN)
@@ -368,7 +422,7 @@ while next_argument <= #ARGV do
   local operation, count, times = string.match(ARGV[next_argument], '^(%a)(%d+)%*(%d+)$')
   for _ = 1, tonumber(times) do
     local uses = {}
-    for i = 1, tonumber(count) do uses[i] = read_use(next_argument + 3 * i - 2) end
+    for i = 1, tonumber(count) do uses[i] = read_use(operation, next_argument + 3 * i - 2) end
     local ok, answer = pcall(run, operation, uses)
     if ok then
       say(answer)
@@ -376,7 +430,10 @@ while next_argument <= #ARGV do
     elseif type(answer) == 'table' and answer.foreign then
       -- Somebody else's value: this call has no answer, but the others have.
       say(-1)
-      for _ = 1, #uses do say(0, 0, 0, 0, 0, 0, 0, 0, 0) end
+      for _ = 1, #uses do
+        say(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        if operation == 'F' then say(0, 0, 0, 0, 0) end
+      end
     else
       return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
     end

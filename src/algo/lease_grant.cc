@@ -1,0 +1,273 @@
+#include <algorithm>
+#include <cmath>
+
+#include "algo/bucket.h"
+#include "algo/lease_book.h"
+#include "base/wide_math.h"
+
+/// How much is lent, and for how long: docs/leases.md has the formulas.
+namespace sluice::algo::lease {
+namespace {
+
+constexpr Micros kShortestReserve = std::chrono::milliseconds(50);
+constexpr Micros kLongestReserve = std::chrono::milliseconds(250);
+// So that all that is reserved stays far below 2^53.
+constexpr std::int64_t kFastestReserved = kMaxAmount / 4 / kLongestReserve.count();
+constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
+// Ends are multiples of these, so that a key has at most five long parts and six short ones.
+constexpr Micros kLongStep = kLongLease / 4;
+constexpr Micros kShortStep = kShortLease / 2;
+constexpr std::int64_t kBesidesWaiting = 16;
+// What nodes say of themselves is believed up to these.
+constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
+constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
+// A window that ends sooner is not leased from: half of it would be over when the answer arrives.
+constexpr Micros kShortestLease = std::chrono::milliseconds(10);
+
+void NoteRequest(Book& book, WallTime now, const Request& request) {
+  const std::int64_t epoch = now.time_since_epoch() / kEpoch;
+  if (epoch != book.epoch) {
+    const bool next = epoch == book.epoch + 1;
+    book.holders_once = std::max(book.holders_once / 2, book.holders * 16);
+    book.holders_before = next ? book.holders : 0;
+    book.demand_before = next ? book.demand : 0;
+    book.denied_before = next ? book.denied : 0;
+    book.holders = book.demand = book.denied = 0;
+    book.epoch = epoch;
+  }
+  if (request.epoch != epoch) {
+    book.holders = std::min(book.holders + 1, kMostNodes);
+    book.demand = std::min(book.demand + request.demand, kMostDemand);
+  }
+  book.denied = std::min(book.denied + request.denied, kMostDemand);
+}
+
+std::int64_t NodesAtWork(const Book& book) {
+  return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
+}
+
+// Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua:
+// which side of a rounding error it falls on does not matter, but that both stores say the same.
+bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own, int fifths) {
+  const auto demand = static_cast<double>(std::max({book.demand, book.demand_before, own}));
+  constexpr double kSecond = 1e6;
+  if (IsBucket(limit)) {
+    return 5 * demand * static_cast<double>(limit.rate_den) *
+               static_cast<double>(limit.interval.count()) >
+           fifths * kSecond * static_cast<double>(limit.rate_num);
+  }
+  return 5 * demand * static_cast<double>(limit.window.count()) >
+         fifths * kSecond * static_cast<double>(limit.cap);
+}
+
+bool IsSaturated(const LimitNumbers& limit, const Book& book) {
+  return book.denied + book.denied_before > 0 && AsksForFifths(limit, book, 0, 5);
+}
+
+/// How fast a key gains what can be taken: `num` in units of 1/den token each µs.
+struct Growth {
+  std::int64_t num = 0;
+  std::int64_t den = 1;
+};
+
+// Windows gain nothing before they end, and steps are not told to nodes.
+Growth GrowthOf(const LimitNumbers& limit, const State& state) {
+  if (IsBucket(limit) && limit.interval == Micros{1}) return {limit.rate_num, limit.rate_den};
+  const bool exact = Wide{state.previous} * limit.window.count() <= kMaxAmount;
+  if (IsSliding(limit) && exact) return {state.previous, limit.window.count()};
+  return {};
+}
+
+/// How far ahead refill is reserved; zero: not at all. Long enough for a few tokens for each node,
+/// and for the requests of all nodes to be a few percent of the calls.
+Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
+  if (growth.num == 0 || growth.num > kFastestReserved) return Micros{0};
+  const auto num = static_cast<double>(growth.num);
+  const double two_each = 2 * static_cast<double>(nodes) * static_cast<double>(growth.den);
+  const auto demand =
+      static_cast<double>(std::max({book.demand, book.demand_before, std::int64_t{1}}));
+  const double few_requests = std::floor(30e6 * static_cast<double>(nodes) / demand);
+  const double enough = std::max(std::floor(2 * two_each / num) + 1, few_requests);
+  const double time = std::clamp(enough, static_cast<double>(kShortestReserve.count()),
+                                 static_cast<double>(kLongestReserve.count()));
+  return num * time >= two_each ? Micros{static_cast<std::int64_t>(time)} : Micros{0};
+}
+
+/// What can be taken `ahead` from now if nobody else takes, rounded down.
+std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
+  if (!IsBucket(limit)) {
+    // What comes after that is left to calls that are decided one by one.
+    const WallTime last = WindowEnd(limit, state) - kShortestLease;
+    return algo::Left(limit, ahead > Micros{0} ? std::min(now + ahead, last) : now, state);
+  }
+  State later = state;
+  later.value = std::min(state.value + limit.rate_num * ahead.count(), bucket::Full(limit));
+  return bucket::Left(limit, later);
+}
+
+Schedule ScheduleOf(const LimitNumbers& limit, WallTime now, const State& state,
+                    std::int64_t tokens) {
+  const std::int64_t left = algo::Left(limit, now, state);
+  if (tokens <= left) return {.ready = tokens};
+  const Growth growth = GrowthOf(limit, state);
+  const std::int64_t ready = std::max(left, std::int64_t{0});
+  Wide have = 0;  // In 1/den tokens.
+  if (IsBucket(limit)) {
+    have = state.value;
+  } else {
+    const Micros elapsed = std::max(now - state.at, Micros{0});
+    have = Wide{limit.cap - state.value} * growth.den -
+           Wide{state.previous} * (limit.window - elapsed).count();
+  }
+  return {.ready = ready,
+          .fraction = static_cast<std::int64_t>(have - Wide{ready} * growth.den),
+          .num = growth.num,
+          .den = growth.den};
+}
+
+Micros WindowLeft(const LimitNumbers& limit, WallTime now, const State& state) {
+  return IsBucket(limit) ? Micros::max() : WindowEnd(limit, state) - now;
+}
+
+struct Sizes {
+  std::int64_t left;   ///< May be below zero, by what is reserved or owed.
+  std::int64_t reach;  ///< With what may be reserved.
+  std::int64_t nodes;
+  bool pressed;  ///< As far as is known, as much may be asked for as arrives.
+  Micros window_left;
+};
+
+Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+              const Request& request) {
+  const std::int64_t nodes = NodesAtWork(book);
+  const std::int64_t left = algo::Left(limit, now, state);
+  // The weight of the window before falls whatever comes.
+  const bool reserves =
+      IsSaturated(limit, book) || (IsSliding(limit) && AsksForFifths(limit, book, 0, 3));
+  const Micros ahead = reserves ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
+  std::int64_t reach = left;
+  if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
+  // Refill is reserved only as far as the bucket will have room for it.
+  if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(book));
+  const std::int64_t all_like_this = request.demand * nodes;
+  const bool unknown = book.demand_before == 0;
+  return {.left = left,
+          .reach = reach,
+          .nodes = nodes,
+          .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4),
+          .window_left = WindowLeft(limit, now, state)};
+}
+
+std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request& request) {
+  const std::int64_t there = std::max(sizes.left, std::int64_t{0});
+  const bool plentiful = sizes.left > limit.cap / 2;
+  const std::int64_t reserve = std::max(sizes.reach - sizes.left, std::int64_t{0});
+  std::int64_t want = std::max(request.waiting, CeilDiv(request.demand, 2));
+  // So little that the key stays plentiful when every node has it.
+  const std::int64_t besides =
+      std::min(kBesidesWaiting, limit.cap / (4 * std::max(sizes.nodes, request.nodes)));
+  if (plentiful) want = std::max(want, request.waiting + besides);
+  if (plentiful && sizes.pressed) {
+    // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
+    want = std::min(want, request.waiting + std::max(besides, limit.cap / (16 * sizes.nodes)));
+  }
+  if (sizes.window_left < std::chrono::milliseconds(500)) {
+    // No more than can be spent until then.
+    const std::int64_t until_then = request.demand * sizes.window_left.count() / 1'000'000;
+    want = std::min(want, request.waiting + until_then);
+  }
+  const std::int64_t share = (there / 2 + reserve) / sizes.nodes;
+  const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
+  const std::int64_t most = std::max(std::min(size, sizes.reach), std::int64_t{0});
+  // Too little for any call that waits is better left to others; not so what will grow.
+  return request.waiting > 0 && most < request.least && reserve == 0 ? 0 : most;
+}
+
+Request Believed(const Request& asked) {
+  Request request = asked;
+  const std::int64_t none = 0;
+  request.waiting = std::clamp(asked.waiting, none, kMaxAmount / 4);
+  request.least = std::clamp(asked.least, std::int64_t{1}, kMaxAmount / 4);
+  request.demand = std::clamp(asked.demand, none, kMostDemand);
+  request.denied = std::clamp(asked.denied, none, kMostDemand);
+  request.nodes = std::clamp(asked.nodes, std::int64_t{1}, kMostNodes);
+  return request;
+}
+
+bool StaysExact(const LimitNumbers& limit, const State& state, std::int64_t nodes,
+                const Request& request) {
+  return state.grant > 0 ||
+         limit.cap < std::max(kSmallestLeased, 4 * std::max(nodes, request.nodes));
+}
+
+// As so many checks would: what was granted on top of the limit is spent first.
+std::int64_t TakeExactly(const LimitNumbers& limit, WallTime now, State& state,
+                         const Request& request) {
+  const std::int64_t there = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
+  const std::int64_t tokens = std::min(request.waiting, there);
+  if (tokens < request.least || tokens <= 0) return 0;
+  const std::int64_t from_grant = std::min(tokens, state.grant);
+  state.grant -= from_grant;
+  if (tokens > from_grant) algo::Take(limit, state, tokens - from_grant, 0);
+  return tokens;
+}
+
+WallTime RoundedUp(WallTime t, Micros step) {
+  const std::int64_t steps = CeilDiv(t.time_since_epoch().count(), step.count());
+  return WallTime{step * steps};
+}
+
+void Lend(const LimitNumbers& limit, WallTime now, State& state, Book& book, const Sizes& sizes,
+          Grant& grant) {
+  grant.schedule = ScheduleOf(limit, now, state, grant.tokens);
+  grant.lapses = IsBucket(limit) && sizes.left > limit.cap / 2;
+  algo::Take(limit, state, grant.tokens, 0);
+  if (book.generation == 0) book.generation = now.time_since_epoch().count();
+  grant.id.generation = book.generation;
+  if (IsBucket(limit)) {
+    grant.good_for = grant.lapses ? kLongLease : kShortLease;
+    if (grant.schedule.num > 0) grant.good_for += kLongestReserve;
+    grant.id.expires = RoundedUp(now + grant.good_for, grant.lapses ? kLongStep : kShortStep);
+  } else {
+    grant.id.expires = WindowEnd(limit, state);
+    grant.good_for = std::min(kLongLease, grant.id.expires - now);
+  }
+  AddPart(book, grant.id.expires, grant.tokens);
+}
+
+}  // namespace
+
+Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
+            const Request& asked) {
+  const Request request = Believed(asked);
+  now = std::max(now, state.at);
+  for (const Report& report : request.reports) Hear(limit, state, book, report);
+  NoteRequest(book, now, request);
+  const Sizes sizes = Measure(limit, now, state, book, request);
+  Grant grant;
+  grant.epoch = book.epoch;
+  const bool ends = sizes.window_left < kShortestLease;
+  grant.exact = ends || StaysExact(limit, state, sizes.nodes, request);
+  if (grant.exact) {
+    grant.good_for = ends ? sizes.window_left : kExactFor;
+    grant.tokens = TakeExactly(limit, now, state, request);
+    grant.schedule.ready = grant.tokens;
+  } else {
+    grant.tokens = SizeOf(limit, sizes, request);
+    if (grant.tokens > 0) Lend(limit, now, state, book, sizes, grant);
+  }
+  const std::int64_t left = algo::Left(limit, now, state);
+  grant.left = std::max(left, std::int64_t{0}) + state.grant;
+  if (left < request.least) {
+    grant.retry_after = WaitFor(limit, now, state, book, std::min(request.least, limit.cap));
+  }
+  grant.reset_after = WaitUntil(now, FreshAt(limit, state, book));
+  grant.taken_at = state.at;
+  const bool scarce = request.waiting > grant.tokens && Outstanding(book) > grant.tokens;
+  const bool lately = book.recalled <= now && now - book.recalled < kBetweenRecalls;
+  grant.recall = !grant.exact && scarce && !lately;
+  if (grant.recall) book.recalled = now;
+  return grant;
+}
+
+}  // namespace sluice::algo::lease

@@ -1,0 +1,258 @@
+#include "lease/key_leases.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::lease {
+namespace {
+
+using algo::lease::Grant;
+using algo::lease::kReports;
+using algo::lease::Report;
+using algo::lease::Request;
+
+constexpr Micros kShortestIdle = std::chrono::milliseconds(50);
+/// What is less than this, and than a sixteenth of the cap, is not worth a message of its own.
+constexpr std::int64_t kMayLapse = 32;
+/// Below so many calls in the last moments the next one may wait for its lease.
+constexpr double kBusy = 20;  // A second.
+/// What a holder keeps when others need tokens: so much of its demand.
+constexpr double kKeptSeconds = 0.002;
+
+Micros FromSeconds(double seconds) {
+  return std::chrono::duration_cast<Micros>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+std::int64_t KeyLeases::Tokens() const {
+  std::int64_t sum = 0;
+  for (const Held& held : held_) sum += held.tokens;
+  return sum;
+}
+
+std::int64_t KeyLeases::Spendable(SteadyTime now) const {
+  std::int64_t sum = 0;
+  for (const Held& held : held_) {
+    if (held.tokens > 0) sum += held.Spendable(now);
+  }
+  return sum;
+}
+
+void KeyLeases::SpendFromOldest(std::int64_t cost, SteadyTime now) {
+  for (Held& held : held_) {
+    if (held.tokens == 0) continue;
+    const std::int64_t amount = std::min(cost, held.Spendable(now));
+    held.Spend(amount);
+    cost -= amount;
+    if (cost == 0) return;
+  }
+}
+
+bool KeyLeases::WantsMore(SteadyTime now) const {
+  return in_flight_ == 0 && now >= denied_until_ && demand_.Rate() >= kBusy &&
+         Tokens() * 4 <= last_grant_;
+}
+
+void KeyLeases::Describe(SteadyTime now, Spent& spent) const {
+  spent.remaining = Tokens() + left_;
+  spent.reset_after = std::max(reset_at_ - now, Micros{0});
+  spent.taken_at = taken_at_;
+}
+
+Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
+  Spent spent;
+  const bool denied = now < denied_until_ && cost >= denied_cost_;
+  if (now < exact_until_ && !denied) return spent;
+  Describe(now, spent);
+  spent.local = Local::kAllowed;
+  if (Spendable(now) >= cost) return spent;
+  spent.local = Local::kDenied;
+  // Tokens that are on their way: the store has none before them.
+  for (const Held& held : held_) {
+    if (held.tokens < cost || now >= held.deadline || held.schedule.num == 0) continue;
+    const SteadyTime when = held.WhenSpendable(cost);
+    if (when >= held.deadline) continue;
+    spent.retry_after = std::max(when - now, Micros{1});
+    return spent;
+  }
+  spent.retry_after = std::max(denied_until_ - now, Micros{1});
+  if (!denied) spent.local = Local::kAsk;
+  return spent;
+}
+
+Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
+  Spent spent = Look(cost, now);
+  if (spent.local == Local::kExact) return spent;
+  if (turn == Turn::kNew) demand_.Add(static_cast<double>(cost), now);
+  if (spent.local == Local::kAsk) {
+    if (turn != Turn::kAnswered) return spent;
+    spent.local = Local::kDenied;
+  }
+  if (spent.local == Local::kAllowed) {
+    SpendFromOldest(cost, now);
+    spent.remaining -= cost;
+    ++stats.hits;
+    stats.outstanding -= cost;
+  } else {
+    ++denied_;
+    ++stats.denials;
+  }
+  spent.fetch_ahead = WantsMore(now);
+  return spent;
+}
+
+// What was reported as spent meanwhile stays so.
+void KeyLeases::Unspend(std::int64_t cost, TableStats& stats) {
+  --stats.hits;
+  for (Held& held : held_) {
+    const std::int64_t amount = std::min(cost, held.spent);
+    held.Spend(-amount);
+    stats.outstanding += amount;
+    cost -= amount;
+  }
+}
+
+Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes, SteadyTime now,
+                       TableStats& stats) {
+  ++in_flight_;
+  ++stats.fetches;
+  Request request{.reports = TakeReports()};
+  request.waiting = waiting;
+  request.least = least;
+  request.demand = static_cast<std::int64_t>(std::ceil(demand_.RateAt(now)));
+  request.denied = denied_;
+  request.epoch = epoch_;
+  request.nodes = nodes;
+  denied_ = 0;
+  return request;
+}
+
+// A place that is free, or that holds the same lease; oldest first.
+Held* KeyLeases::PlaceFor(const Held& held) {
+  for (Held& place : held_) {
+    const bool plain = place.schedule.num == 0 && held.schedule.num == 0;
+    if (place.tokens > 0 && plain && place.id == held.id) return &place;
+  }
+  const auto is_empty = [](const Held& place) { return place.empty(); };
+  std::stable_partition(held_.begin(), held_.end(),
+                        [&](const Held& place) { return !is_empty(place); });
+  const auto found = std::find_if(held_.begin(), held_.end(), is_empty);
+  return found == held_.end() ? nullptr : &*found;
+}
+
+void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Micros slack,
+                        const Grant& grant, TableStats& stats) {
+  --in_flight_;
+  epoch_ = grant.epoch;
+  left_ = grant.left;
+  reset_at_ = sent + std::min(grant.reset_after, Micros{std::chrono::hours(24)});
+  taken_at_ = grant.taken_at;
+  if (grant.exact) {
+    Surrender(stats);
+    exact_until_ = sent + grant.good_for;
+    if (grant.good_for >= algo::lease::kExactFor) return;
+  }
+  // The store counted from a moment that is not before `sent`.
+  denied_until_ = sent + std::min(grant.retry_after, Micros{std::chrono::hours(24)});
+  denied_cost_ = least;
+  if (grant.exact) return;
+  if (grant.tokens == 0) return;
+  Held held{.id = grant.id, .schedule = grant.schedule, .granted = grant.tokens};
+  held.tokens = grant.tokens;
+  held.received = now;
+  held.deadline = sent + grant.good_for - slack;
+  held.lapses = grant.lapses;
+  last_grant_ = grant.tokens;
+  stats.granted += static_cast<std::uint64_t>(grant.tokens);
+  if (now >= held.deadline) {
+    stats.expired += static_cast<std::uint64_t>(grant.tokens);
+    return;
+  }
+  Held* const place = PlaceFor(held);
+  if (place == nullptr) return;  // Lapses, as if it had been lost.
+  stats.outstanding += grant.tokens;
+  if (place->tokens == 0) {
+    *place = held;
+  } else {
+    place->granted += held.granted;
+    place->schedule.ready += held.schedule.ready;
+    place->tokens += held.tokens;
+    place->deadline = std::min(place->deadline, held.deadline);
+  }
+}
+
+void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
+  auto keep = static_cast<std::int64_t>(std::ceil(kKeptSeconds * demand_.RateAt(now)));
+  for (Held& held : held_) {
+    if (held.schedule.num > 0) continue;  // Of refill to come, as much as is this node's part.
+    const std::int64_t given = std::max(held.tokens - keep, std::int64_t{0});
+    keep -= held.tokens - given;
+    held.GiveBack(given);
+    if (given > 0) tell_ = true;
+    stats.recalled += static_cast<std::uint64_t>(given);
+    stats.outstanding -= given;
+  }
+}
+
+void KeyLeases::Surrender(TableStats& stats) {
+  for (Held& held : held_) {
+    stats.returned += static_cast<std::uint64_t>(held.tokens);
+    stats.outstanding -= held.tokens;
+    held.GiveBack(held.tokens);
+  }
+  tell_ = holds_any();
+}
+
+Micros KeyLeases::IdleTime() const {
+  return std::max(kShortestIdle, FromSeconds(3 / std::max(demand_.Rate(), 0.1)));
+}
+
+void KeyLeases::Tidy(SteadyTime now, std::int64_t cap, TableStats& stats) {
+  const bool idle = now - demand_.last() >= IdleTime();
+  for (Held& held : held_) {
+    if (held.empty()) continue;
+    const bool over = now >= held.deadline;
+    // In a plentiful key a little may lapse; what is more keeps the bucket from refilling.
+    const bool lapses =
+        held.lapses && (over || held.tokens + held.spent <= std::max(kMayLapse, cap / 16));
+    if (over && (lapses || held.tokens == 0)) {
+      stats.outstanding -= held.tokens;
+      stats.expired += static_cast<std::uint64_t>(held.tokens);
+      held = {};
+    } else if (!lapses && (over || idle)) {
+      // The store takes it back if it has not forgotten the lease yet.
+      if (over) stats.missed += static_cast<std::uint64_t>(held.tokens);
+      stats.returned += static_cast<std::uint64_t>(held.tokens);
+      stats.outstanding -= held.tokens;
+      held.GiveBack(held.tokens);
+      tell_ = true;
+    }
+  }
+}
+
+bool KeyLeases::HasReturns() const { return tell_ && holds_any(); }
+
+bool KeyLeases::holds_any() const {
+  return std::any_of(held_.begin(), held_.end(), [](const Held& held) { return !held.empty(); });
+}
+
+bool KeyLeases::Forgettable(SteadyTime now) const {
+  constexpr Micros kMemory = std::chrono::seconds(1);
+  return in_flight_ == 0 && now >= denied_until_ && now >= exact_until_ &&
+         now - demand_.last() >= kMemory && !holds_any();
+}
+
+std::array<Report, kReports> KeyLeases::TakeReports() {
+  std::array<Report, kReports> reports{};
+  for (std::size_t i = 0; i < kReports; ++i) {
+    Held& held = held_[i];
+    reports[i] = {.of = held.id, .spent = held.spent, .returned = held.returned};
+    held.spent = held.returned = 0;
+    if (held.tokens == 0) held = {};
+  }
+  tell_ = false;
+  return reports;
+}
+
+}  // namespace sluice::lease

@@ -1,0 +1,192 @@
+#include "lease/lease_table.h"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "algo/lease.h"
+#include "algo/state.h"
+
+namespace sluice::lease {
+namespace {
+
+using algo::lease::Grant;
+using algo::lease::Request;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr SteadyTime kNow{std::chrono::hours(5)};
+
+Limit Bucket(std::int64_t capacity) {
+  return *Limit::TokenBucket({.capacity = capacity, .refill = Rate::PerSecond(capacity)});
+}
+
+Key KeyOf(const std::string& tag) { return {.scope = "rule:limit", .tag = tag}; }
+
+Grant Plain(std::int64_t tokens, Micros good_for = seconds(10)) {
+  Grant grant;
+  grant.tokens = tokens;
+  grant.schedule.ready = tokens;
+  grant.id = {.generation = 1, .expires = WallTime{seconds(1'000)}};
+  grant.good_for = good_for;
+  return grant;
+}
+
+class LeaseTableTest : public ::testing::Test {
+ protected:
+  /// Asks, and is granted `grant` a millisecond later.
+  void Fetch(const Grant& grant, SteadyTime now = kNow) {
+    const Request request = table_.Ask(key_, limit_, 1, 1, now);
+    table_.Granted(key_, request, now, now + milliseconds(1), grant);
+  }
+  Local Spend(SteadyTime now, std::int64_t cost = 1) {
+    return table_.Spend(key_, limit_, cost, now).local;
+  }
+
+  Limit limit_ = Bucket(1'000);
+  std::string name_ = "alice";
+  Key key_ = KeyOf(name_);
+  LeaseTable table_{TableOptions{.max_keys = 64}};
+};
+
+TEST_F(LeaseTableTest, SpendsWhatItHoldsAndThenAsks) {
+  EXPECT_EQ(Spend(kNow), Local::kAsk);
+  Fetch(Plain(3));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAllowed);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, CountsTheDeadlineFromTheMomentOfTheSend) {
+  Fetch(Plain(3, seconds(1)));
+  EXPECT_EQ(Spend(kNow + milliseconds(993)), Local::kAllowed);
+  EXPECT_EQ(Spend(kNow + milliseconds(994)), Local::kAsk);  // 5 ms and a thousandth less.
+}
+
+TEST_F(LeaseTableTest, AnAnswerThatComesAfterTheDeadlineGivesNothing) {
+  const Request request = table_.Ask(key_, limit_, 1, 1, kNow);
+  table_.Granted(key_, request, kNow, kNow + seconds(2), Plain(3, seconds(1)));
+  EXPECT_EQ(Spend(kNow + seconds(2)), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
+  Grant grant = Plain(10, milliseconds(450));
+  grant.schedule = {.ready = 1, .fraction = 0, .num = 1, .den = 1'000};  // One each millisecond.
+  Fetch(grant);
+  const SteadyTime received = kNow + milliseconds(1);
+  EXPECT_EQ(Spend(received), Local::kAllowed);
+  const Spent denied = table_.Spend(key_, limit_, 1, received + Micros{400});
+  EXPECT_EQ(denied.local, Local::kDenied);
+  EXPECT_EQ(denied.retry_after, Micros{600});
+  EXPECT_EQ(Spend(received + milliseconds(1)), Local::kAllowed);
+  EXPECT_EQ(Spend(received + milliseconds(3), 2), Local::kAllowed);
+  EXPECT_EQ(Spend(received + milliseconds(3)), Local::kDenied);
+}
+
+TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
+  const Request request = table_.Ask(key_, limit_, 5, 5, kNow);
+  Grant grant;
+  grant.retry_after = milliseconds(20);
+  table_.Granted(key_, request, kNow, kNow + milliseconds(1), grant);
+  EXPECT_EQ(Spend(kNow + milliseconds(2), 5), Local::kDenied);
+  EXPECT_EQ(Spend(kNow + milliseconds(2), 4), Local::kAsk);
+  EXPECT_EQ(Spend(kNow + milliseconds(20), 5), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
+  Fetch(Plain(10));
+  Spend(kNow + milliseconds(2), 4);
+  const Request first = table_.Ask(key_, limit_, 0, 1, kNow + milliseconds(3));
+  EXPECT_EQ(first.reports[0].spent, 4);
+  const Request second = table_.Ask(key_, limit_, 0, 1, kNow + milliseconds(4));
+  EXPECT_EQ(second.reports[0].spent, 0);
+}
+
+TEST_F(LeaseTableTest, ABusyKeyAsksAheadWhenAQuarterIsLeft) {
+  Fetch(Plain(100));
+  const SteadyTime now = kNow + milliseconds(2);
+  for (int i = 0; i < 74; ++i) ASSERT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead) << i;
+  EXPECT_TRUE(table_.Spend(key_, limit_, 1, now).fetch_ahead);
+  table_.Ask(key_, limit_, 0, 1, now);
+  EXPECT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead);
+}
+
+TEST_F(LeaseTableTest, AnotherLimitUnderTheSameKeyGivesBackTheOldLeases) {
+  Fetch(Plain(10));
+  const Limit other = Bucket(500);
+  EXPECT_EQ(table_.Spend(key_, other, 1, kNow + milliseconds(2)).local, Local::kAsk);
+  const Request request = table_.Ask(key_, other, 1, 1, kNow + milliseconds(2));
+  EXPECT_EQ(request.reports[0].returned, 10);
+}
+
+TEST_F(LeaseTableTest, StaysBoundedAndLeavesOtherKeysToTheStore) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i) names.push_back(std::to_string(i));
+  int exact = 0;
+  for (const std::string& name : names) {
+    if (table_.Spend(KeyOf(name), limit_, 1, kNow).local == Local::kExact) ++exact;
+  }
+  EXPECT_EQ(exact, 200 - 64);
+  EXPECT_EQ(table_.StatsApprox().keys, 64U);
+  for (int i = 0; i < 200; ++i) table_.Sweep(kNow + seconds(3), [](auto&&...) {});
+  EXPECT_EQ(table_.StatsApprox().keys, 0U);
+}
+
+TEST_F(LeaseTableTest, SmallLimitsAndOtherAlgorithmsAreExact) {
+  EXPECT_EQ(table_.Spend(key_, Bucket(49), 1, kNow).local, Local::kExact);
+  const Limit leaky = *Limit::LeakyBucket({.capacity = 500, .leak = Rate::PerSecond(500)});
+  EXPECT_EQ(table_.Spend(key_, leaky, 1, kNow).local, Local::kExact);
+}
+
+/// Several threads spend, fetch and sweep, around one store. Each token is spent once.
+TEST(LeaseTableThreads, TogetherSpendNoMoreThanWasGranted) {
+  constexpr std::int64_t kCap = 200'000;
+  constexpr int kThreads = 4;
+  const Limit limit = *Limit::TokenBucket({.capacity = kCap, .refill = Rate::PerHour(1)});
+  const std::string name = "shared";
+  const Key key = KeyOf(name);
+  LeaseTable table(TableOptions{.max_keys = 64});
+  std::mutex mutex;  // The store's.
+  const WallTime wall{std::chrono::hours(500'000)};
+  algo::State state = algo::Fresh(limit.numbers(), wall);
+  algo::lease::Book book;
+  std::atomic<std::int64_t> admitted{0};
+  const auto hear = [&](const Key& /*key*/, const Limit& /*limit*/, const Request& request) {
+    const std::lock_guard guard(mutex);
+    for (const auto& report : request.reports) {
+      algo::lease::Hear(limit.numbers(), state, book, report);
+    }
+  };
+  const auto run = [&](int thread) {
+    for (int i = 0; i < 100'000; ++i) {
+      const SteadyTime now = kNow + Micros{i};
+      if (i % 1'000 == thread) table.Sweep(now, hear);
+      if (i % 5'000 == thread) table.Recall(key, now, hear);
+      const Spent spent = table.Spend(key, limit, 1, now);
+      if (spent.local == Local::kAllowed) ++admitted;
+      if (spent.local != Local::kAsk && !spent.fetch_ahead) continue;
+      const Request request = table.Ask(key, limit, 1, 1, now);
+      Grant grant;
+      {
+        const std::lock_guard guard(mutex);
+        grant = algo::lease::Fetch(limit.numbers(), wall, state, book, request);
+      }
+      table.Granted(key, request, now, now, grant);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back(run, thread);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(admitted, 0);
+  EXPECT_LE(admitted, kCap);
+  const std::int64_t left = algo::Left(limit.numbers(), wall, state);
+  const TableStats stats = table.StatsApprox();
+  EXPECT_LE(admitted + left + stats.outstanding, kCap);
+}
+
+}  // namespace
+}  // namespace sluice::lease

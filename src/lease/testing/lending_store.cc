@@ -1,0 +1,97 @@
+#include "lease/testing/lending_store.h"
+
+#include <algorithm>
+
+namespace sluice::lease::testing {
+
+using store::Answered;
+using store::Call;
+using store::Operation;
+using store::Use;
+
+Answered LendingStore::Submit(Call& call) {
+  ++calls;
+  call.pending = !answers_at_once;
+  if (answers_at_once) {
+    Run(call);
+    return Answered::kNow;
+  }
+  waiting_.push_back(&call);
+  return Answered::kLater;
+}
+
+void LendingStore::SubmitBatch(std::span<Call* const> calls_of_batch) {
+  for (Call* call : calls_of_batch) Submit(*call);
+}
+
+void LendingStore::Pump() {
+  while (PumpOne(0)) {
+  }
+}
+
+bool LendingStore::PumpOne(std::size_t which) {
+  if (waiting_.empty()) return false;
+  const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(which % waiting_.size());
+  Call& call = **chosen;
+  waiting_.erase(chosen);
+  Run(call);
+  call.pending = false;
+  if (call.on_done != nullptr) call.on_done(call, call.context);
+  return true;
+}
+
+std::int64_t LendingStore::Left(const std::string& tag, const Limit& limit) {
+  Use use;
+  use.key.tag = tag;
+  use.limit = &limit;
+  return algo::Left(limit.numbers(), now, Find(use).state);
+}
+
+LendingStore::Stored& LendingStore::Find(const Use& use) {
+  Stored& stored = keys_[std::string(use.key.tag)];
+  const LimitNumbers& limit = use.limit->numbers();
+  if (!stored.known) stored.state = algo::Fresh(limit, now);
+  stored.known = true;
+  algo::lease::Advance(limit, now, stored.state, stored.book);
+  return stored;
+}
+
+void LendingStore::Check(Call& call) {
+  call.allowed = true;
+  for (Use& use : call.uses) {
+    const algo::State& state = Find(use).state;
+    const LimitNumbers& limit = use.limit->numbers();
+    const bool fits = algo::Left(limit, now, state) >= use.cost;
+    use.verdict = {.outcome = fits ? Outcome::kAllowed : Outcome::kDenied, .limit = limit.cap};
+    if (!fits) use.verdict.retry_after = algo::WaitFor(limit, now, state, use.cost);
+    if (!fits && use.mode == Mode::kEnforce) call.allowed = false;
+  }
+  for (Use& use : call.uses) {
+    algo::State& state = Find(use).state;
+    if (call.allowed) algo::Take(use.limit->numbers(), state, use.cost, 0);
+    use.verdict.remaining = std::max(algo::Left(use.limit->numbers(), now, state), std::int64_t{0});
+  }
+}
+
+void LendingStore::Run(Call& call) {
+  call.ok = !fails;
+  call.error = ErrorCode::kStoreUnavailable;
+  if (fails) return;
+  if (call.operation == Operation::kCheck) return Check(call);
+  for (Use& use : call.uses) {
+    Stored& stored = Find(use);
+    const LimitNumbers& limit = use.limit->numbers();
+    if (call.operation == Operation::kReset) {
+      algo::lease::Reset(limit, now, stored.state, stored.book);
+    } else if (call.operation == Operation::kReturn) {
+      for (const algo::lease::Report& report : use.lending->request.reports) {
+        algo::lease::Hear(limit, stored.state, stored.book, report);
+      }
+    } else if (call.operation == Operation::kFetch) {
+      use.lending->grant =
+          algo::lease::Fetch(limit, now, stored.state, stored.book, use.lending->request);
+    }
+  }
+}
+
+}  // namespace sluice::lease::testing

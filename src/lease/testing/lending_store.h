@@ -1,0 +1,51 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+
+#include "algo/lease.h"
+#include "store/store.h"
+
+namespace sluice::lease::testing {
+
+/// A store that lends, in memory: checks, fetches, returns and resets of keys, by the arithmetic
+/// that all stores share. It answers when told to, in any number of turns.
+class LendingStore final : public store::Store {
+ public:
+  store::Answered Submit(store::Call& call) override;
+  void SubmitBatch(std::span<store::Call* const> calls) override;
+
+  /// Answers everything that waits, and what comes up meanwhile.
+  void Pump();
+  /// Answers one of the calls that wait, whichever; false if there is none.
+  bool PumpOne(std::size_t which);
+
+  WallTime now{std::chrono::hours(500'000)};
+  bool answers_at_once = false;
+  bool fails = false;
+  int calls = 0;
+
+  /// What the store has left of the key with this tag.
+  [[nodiscard]] std::int64_t Left(const std::string& tag, const Limit& limit);
+  [[nodiscard]] std::int64_t Outstanding(const std::string& tag) {
+    return algo::lease::Outstanding(keys_[tag].book);
+  }
+
+ private:
+  struct Stored {
+    bool known = false;
+    algo::State state;
+    algo::lease::Book book;
+  };
+
+  Stored& Find(const store::Use& use);
+  void Run(store::Call& call);
+  void Check(store::Call& call);
+
+  std::map<std::string, Stored> keys_;
+  std::deque<store::Call*> waiting_;
+};
+
+}  // namespace sluice::lease::testing
