@@ -8,15 +8,19 @@ local function add(method, path, headers, body)
   table.insert(requests, wrk.format(method, path, headers, body))
 end
 
+local function forwarded(method, url, key, address)
+  return { [method] = "GET", [url] = "http://h/search?q=1", ["X-API-Key"] = key, ["X-Forwarded-For"] = address }
+end
+
 function init(arguments)
   local check = "/api/v1/rate-limit/check"
   for number = 1, 20 do
     local key = "key-" .. number
     add("GET", check .. "?receipt=true&key=" .. key, {})
     add("POST", check, {}, '{"attributes":{"api_key":"' .. key .. '","endpoint":"/search"},"cost":2}')
-    add("POST", check, {}, '{"key":"' .. key .. '","limit":"10 per second"}')
-    add("GET", "/v1/auth", { ["X-API-Key"] = key, ["X-Forwarded-For"] = "192.0.2." .. number })
-    add("GET", "/v1/auth/nginx", { ["X-Original-URI"] = "/search?q=" .. number })
+    add("POST", check, {}, '{"key":"' .. key .. '","limit":{"algorithm":"token_bucket","capacity":2,"refill_rate":9}}')
+    add("GET", "/v1/auth", forwarded("X-Forwarded-Method", "X-Forwarded-Uri", key, "192.0.2." .. number))
+    add("GET", "/v1/auth/ingress-nginx", forwarded("X-Original-Method", "X-Original-URL", key, "2001:db8::" .. number))
     add("POST", "/api/v1/rate-limit/acquire", {}, '{"attributes":{"api_key":"' .. key .. '","endpoint":"/jobs"}}')
     add("GET", "/api/v1/rate-limit/remaining?key=" .. key, {})
   end
