@@ -18,10 +18,11 @@ from running import Server, rules_in, until  # noqa: E402
 
 
 @contextlib.contextmanager
-def servers_on(url, count=2, rules=RULES):
+def servers_on(url, count=2, rules=RULES, deadline="50ms"):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         path = rules_in(folder, rules)
-        yield [stack.enter_context(Server("--rules", str(path), "--store", url)) for _ in range(count)]
+        flags = ("--rules", str(path), "--store", url, "--store-deadline", deadline)
+        yield [stack.enter_context(Server(*flags)) for _ in range(count)]
 
 
 def run(fault, url, strike, quiet=0.5):
