@@ -80,6 +80,10 @@ def stopped(seconds=2.0):
         return run(f"SIGSTOP for {seconds:g} s", place.url, strike)
 
 
+def stopped_for_long():
+    return stopped(10.0)
+
+
 def killed_and_started_again():
     with Single("--appendonly", "yes", "--appendfsync", "always") as place:
 
@@ -267,7 +271,10 @@ LOSES_WHAT_WAS_NOT_REPLICATED = (killed_primary_of_sentinels, killed_primary_of_
 
 def main():
     """Prints the table. Arguments name faults; without any: all."""
-    wanted = [fault for fault in FAULTS if len(sys.argv) == 1 or fault.__name__ in sys.argv[1:]]
+    faults = {fault.__name__: fault for fault in (*FAULTS, stopped_for_long)}
+    if unknown := [name for name in sys.argv[1:] if name not in faults]:
+        sys.exit(f"no such fault: {', '.join(unknown)}; there is: {' '.join(faults)}")
+    wanted = [faults[name] for name in sys.argv[1:]] or list(faults.values())
     print(Report.HEAD)
     for fault in wanted:
         try:
