@@ -25,6 +25,10 @@ def servers_on(url, count=2, rules=RULES, deadline="50ms"):
         yield [stack.enter_context(Server(*flags)) for _ in range(count)]
 
 
+def open_files(servers):
+    return sum(server.metric("process_open_fds") for server in servers)
+
+
 def run(fault, url, strike, quiet=0.5):
     """`strike(load)` makes the fault happen, and returns when Redis accepts writes again, with the moment."""
     with servers_on(url) as servers, Load(servers) as load:
@@ -33,11 +37,14 @@ def run(fault, url, strike, quiet=0.5):
         load.calls.clear()
         if not until(lambda: len(load.calls) > 200):
             raise AssertionError("nobody is answered")
+        files = open_files(servers)
         began = time.monotonic()
         accepted = strike(load)
         time.sleep(quiet)
         load.await_exact(quiet)
-    return Report(fault, load.calls, began, accepted)
+        report = Report(fault, load.calls, began, accepted)
+        report.more_files = open_files(servers) - files
+    return report
 
 
 def when_accepting(place):
