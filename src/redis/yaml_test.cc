@@ -113,7 +113,8 @@ breaker_slow: 30ms
 breaker_pause: 1s
 breaker_probes: 2
 breaker_successes: 1
-)").breaker;
+)")
+                                     .breaker;
   EXPECT_TRUE(breaker.enabled);
   EXPECT_EQ(breaker.failures, 7U);
   EXPECT_EQ(breaker.window, std::chrono::seconds(20));
