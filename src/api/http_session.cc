@@ -1,5 +1,9 @@
 #include "api/http_session.h"
 
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "api/http_exchange.h"
@@ -29,6 +33,18 @@ std::string_view BearerToken(std::string_view authorization) {
   authorization.remove_prefix(kScheme.size());
   while (authorization.starts_with(' ')) authorization.remove_prefix(1);
   return authorization;
+}
+
+// How long the client says that it waits. What is no number of milliseconds says nothing.
+void SetPatience(const HttpRequest& request, HttpCall& call) {
+  const std::string_view text = request.Get("x-request-timeout-ms");
+  std::uint32_t milliseconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, milliseconds);
+  if (error != std::errc{} || stopped != end) return;
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    call.part(i).question.patience = std::chrono::milliseconds(milliseconds);
+  }
 }
 
 }  // namespace
@@ -164,7 +180,9 @@ void HttpSession::Run(const HttpRequest& request, const HttpAsked& asked) {
     return FinishWithProblem(problem, response);
   }
   route->run(exchange);
-  if (exchange.call != nullptr) Ask(std::move(exchange.call));
+  if (exchange.call == nullptr) return;
+  SetPatience(request, *exchange.call);
+  Ask(std::move(exchange.call));
 }
 
 // Without a token, being local is enough; but a page in a local browser is not its user.

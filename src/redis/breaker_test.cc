@@ -152,5 +152,15 @@ TEST_F(BreakerTest, StatesHaveNames) {
   EXPECT_EQ(NameOf(State::kHalfOpen), "half_open");
 }
 
+TEST_F(BreakerTest, SwitchedOffItNeverOpens) {
+  Breaker breaker(BreakerOptions{.enabled = false});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(breaker.Admit(now_));
+    breaker.Failed(now_);
+    now_ += milliseconds(10);
+  }
+  EXPECT_EQ(breaker.state(), State::kClosed);
+}
+
 }  // namespace
 }  // namespace sluice::redis

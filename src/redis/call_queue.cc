@@ -109,8 +109,8 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     if (!IsWaiting(due)) continue;
     Call& call = At(due.number);
     const bool sent = due.number < unsent_;
-    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent,
-                   call.pushed});
+    out.push_back(
+        {std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent, call.pushed});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;

@@ -26,8 +26,8 @@ namespace sluice::redis {
 /// is lost; meanwhile calls wait until their deadline. It never sends a call twice: an error says
 /// whether the call may have run. A call that timed out leaves the connection as it is; its late
 /// reply is thrown away. While the server's breaker is open (breaker.h), calls are refused at once
-/// but for a few that try. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the caller
-/// to judge.
+/// but for a few that try. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the
+/// caller to judge.
 ///
 /// Lives on its loop's thread. Handlers run there, never inside Send. A handler may send and close,
 /// but not destroy the client. Commands whose replies don't come one for one (SUBSCRIBE, MONITOR,

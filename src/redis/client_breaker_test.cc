@@ -89,6 +89,15 @@ TEST_F(ClientBreakerTest, ALateReplyLetsCallsTryAtOnce) {
   EXPECT_EQ(client.StatsApprox().connects, 1U) << "over the same connection";
 }
 
+TEST_F(ClientBreakerTest, ClosesByItselfIfNobodyAsks) {
+  Client client(loop_, WithBreaker());
+  ASSERT_TRUE(Ask(client, {"PING"}).ok);
+  server_.Freeze();
+  EXPECT_EQ(AskUntilRefused(client).error.failure, Failure::kBreakerOpen);
+  server_.Thaw();
+  EXPECT_TRUE(RunUntil([&] { return client.StatsApprox().breakers_closed == 1; }));
+}
+
 TEST_F(ClientBreakerTest, OnlyAFewTryAtATime) {
   Options options = WithBreaker();
   options.breaker.pause = Micros{0};

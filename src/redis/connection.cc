@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "redis/error_reply.h"
-
 namespace sluice::redis {
 namespace {
 
-// Who gave up sooner than this was in a hurry; it says nothing of the server. Hurried callers must
-// not open a breaker for all others.
-constexpr Micros kHurry = std::chrono::milliseconds(5);
 constexpr std::string_view kAskingCommand = "*1\r\n$6\r\nASKING\r\n";
 
 net::StreamOptions StreamOptionsOf(const Options& options, const ServerAddress& server) {
@@ -36,6 +31,7 @@ Client::Connection::Connection(net::Loop& loop, Options options)
       alarm_(loop, [this] { turn_end_.Ask(); }),
       patience_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
       retry_(loop, [this] { StartAttempt(); }),
+      try_(loop, [this] { TryIfIdle(); }),
       turn_end_(loop, [this] { FinishTurn(); }) {
   if (options_.topology != Topology::kSentinel) return;
   finder_ = std::make_unique<PrimaryFinder>(
@@ -52,6 +48,7 @@ Client::Connection::~Connection() {
 void Client::Connection::Send(std::string_view command, SteadyTime deadline, Handler handler,
                               Before before) {
   counters_.calls.Add();
+  last_asked_ = loop_.Now();
   turn_end_.Ask();
   if (auto obstacle = FindObstacle(command.size())) {
     counters_.rejected.Add();
@@ -267,6 +264,7 @@ void Client::Connection::Close() {
   alarm_.Cancel();
   patience_.Cancel();
   retry_.Cancel();
+  try_.Cancel();
   std::vector<CallQueue::Ended> ended;
   queue_.PopInFlight(ended);
   queue_.PopUnsent(ended);
@@ -327,37 +325,6 @@ void Client::Connection::ExpireCalls() {
            last_error_.empty() ? address_ + ": not connected before the deadline" : last_error_);
   }
   Finish({sent, ended.end()}, Failure::kTimeout, address_ + ": no reply before the deadline");
-}
-
-void Client::Connection::TellBreaker(resp::Value reply, SteadyTime pushed) {
-  if (reply.is_error() && IsUnwell(CodeOf(reply))) return breaker_.Failed(loop_.Now());
-  breaker_.Succeeded(loop_.Now(), std::chrono::duration_cast<Micros>(loop_.Now() - pushed));
-}
-
-void Client::Connection::TellBreakerOfExpired(std::span<const CallQueue::Ended> expired) {
-  for (const CallQueue::Ended& call : expired) {
-    if (loop_.Now() - call.pushed >= kHurry) {
-      breaker_.Failed(loop_.Now());
-    } else {
-      breaker_.Abandoned();
-    }
-  }
-}
-
-// A connection that ends is one failure, however many calls it takes along.
-void Client::Connection::TellBreakerOfLost(std::size_t calls) {
-  if (calls == 0) return;
-  for (std::size_t i = 1; i < calls; ++i) breaker_.Abandoned();
-  breaker_.Failed(loop_.Now());
-}
-
-void Client::Connection::TellOfBreaker() {
-  counters_.breaker_opened.Set(breaker_.opened());
-  const Breaker::State now = breaker_.state();
-  const Breaker::State before = told_breaker_.load(std::memory_order_relaxed);
-  if (now == before) return;
-  told_breaker_.store(now, std::memory_order_relaxed);
-  if (on_breaker_change_) on_breaker_change_({address_, before, now, last_error_});
 }
 
 SteadyTime Client::Connection::StallsAt() {

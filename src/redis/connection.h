@@ -85,6 +85,7 @@ class Client::Connection final : private net::StreamEvents {
   void TellBreakerOfExpired(std::span<const CallQueue::Ended> expired);
   void TellBreakerOfLost(std::size_t calls);
   void TellOfBreaker();
+  void TryIfIdle();
   void RunRejected();
   static void Finish(std::span<CallQueue::Ended> ended, Failure failure, std::string message);
 
@@ -119,11 +120,13 @@ class Client::Connection final : private net::StreamEvents {
   /// As it was last told; also for other threads.
   std::atomic<Breaker::State> told_breaker_{Breaker::State::kClosed};
   BreakerListener on_breaker_change_;
+  SteadyTime last_asked_{};  ///< When somebody last sent, or wanted to.
 
   Backoff backoff_;
   net::Timer alarm_;     ///< For the earliest deadline of a call, or a stalled server.
   net::Timer patience_;  ///< For the handshake.
   net::Timer retry_;     ///< For the next attempt.
+  net::Timer try_;       ///< For a breaker that nobody's calls try.
   net::TurnEnd turn_end_;
   Counters counters_;
 };

@@ -45,5 +45,14 @@ TEST(ErrorReplyTest, WhatNamesNoServerHasNoPort) {
   }
 }
 
+TEST(ErrorReplyTest, AServerIsUnwellIfItCanServeNobody) {
+  for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN"}) {
+    EXPECT_TRUE(IsUnwell(code)) << code;
+  }
+  for (const char* code : {"OOM", "NOSCRIPT", "MOVED", "ASK", "TRYAGAIN", "NOPERM", "ERR"}) {
+    EXPECT_FALSE(IsUnwell(code)) << code;
+  }
+}
+
 }  // namespace
 }  // namespace sluice::redis

@@ -33,8 +33,8 @@ struct Stats {
   std::size_t breakers_open = 0;
   std::size_t breakers_half_open = 0;
   std::uint64_t breaker_opened = 0;  ///< How often one opened.
-  std::size_t queued = 0;     ///< Calls that wait to be sent.
-  std::size_t in_flight = 0;  ///< Calls that wait for a reply, timed-out ones included.
+  std::size_t queued = 0;            ///< Calls that wait to be sent.
+  std::size_t in_flight = 0;         ///< Calls that wait for a reply, timed-out ones included.
 };
 
 }  // namespace sluice::redis

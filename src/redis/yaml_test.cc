@@ -103,5 +103,40 @@ TEST(RedisYamlTest, NoMistakeShowsAPassword) {
   EXPECT_THAT(MessageOf("url: redis://a:geheim@host:many\n"), Not(HasSubstr("geheim")));
 }
 
+TEST(RedisYamlTest, TheBreakerIsSetAsInAUrl) {
+  const BreakerOptions breaker = Parsed(R"(
+breaker_failures: 7
+breaker_window: 20s
+breaker_least_percent: 50
+breaker_all_failing: 300ms
+breaker_slow: 30ms
+breaker_pause: 1s
+breaker_probes: 2
+breaker_successes: 1
+)")
+                                     .breaker;
+  EXPECT_TRUE(breaker.enabled);
+  EXPECT_EQ(breaker.failures, 7U);
+  EXPECT_EQ(breaker.window, std::chrono::seconds(20));
+  EXPECT_EQ(breaker.least_percent, 50U);
+  EXPECT_EQ(breaker.all_failing, std::chrono::milliseconds(300));
+  EXPECT_EQ(breaker.slow, std::chrono::milliseconds(30));
+  EXPECT_EQ(breaker.pause, std::chrono::seconds(1));
+  EXPECT_EQ(breaker.probes, 2U);
+  EXPECT_EQ(breaker.successes, 1U);
+  EXPECT_FALSE(Parsed("breaker: false").breaker.enabled);
+  EXPECT_FALSE(Parsed("url: redis://h?breaker=false").breaker.enabled);
+}
+
+TEST(RedisYamlTest, ABreakerThatCouldNotWorkIsRefused) {
+  EXPECT_THAT(MessageOf("breaker_pause: 2s"), HasSubstr("breaker_pause must be at most 1s"));
+  EXPECT_THAT(MessageOf("breaker_failures: 0"), HasSubstr("breaker_failures must be above 0"));
+  EXPECT_THAT(MessageOf("breaker_probes: 0"), HasSubstr("breaker_probes"));
+  EXPECT_THAT(MessageOf("breaker_window: 0s"), HasSubstr("breaker_window"));
+  EXPECT_THAT(MessageOf("breaker_least_percent: 101"), HasSubstr("at most 100"));
+  EXPECT_THAT(MessageOf("breaker: perhaps"), HasSubstr("true or false"));
+  EXPECT_THAT(MessageOf("breaker_failures: many"), HasSubstr("a number from 0 on"));
+}
+
 }  // namespace
 }  // namespace sluice::redis

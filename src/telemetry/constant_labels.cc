@@ -14,10 +14,10 @@ constexpr std::size_t kMaxLabels = 16;
 constexpr std::size_t kMaxBytes = 256;
 
 // The page's own, sorted; metrics_page_test compares them with the page. `quantile` is a summary's.
-constexpr std::array<std::string_view, 18> kTaken{
-    "algorithm", "allowed", "bound",  "compiler", "error_type", "hash",
-    "le",        "level",   "list",   "mode",     "outcome",    "protocol",
-    "quantile",  "reason",  "result", "revision", "rule",       "version"};
+constexpr std::array<std::string_view, 19> kTaken{
+    "algorithm", "allowed",  "bound", "compiler", "error_type", "hash",     "le",
+    "level",     "list",     "mode",  "outcome",  "protocol",   "quantile", "reason",
+    "result",    "revision", "rule",  "state",    "version"};
 
 bool IsLabelName(std::string_view name) {
   const auto fits = [](char c) {

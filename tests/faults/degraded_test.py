@@ -55,6 +55,21 @@ class Degraded(unittest.TestCase):
                 self.assertLessEqual(allowed, 2 + time.monotonic() - began)
                 self.assertGreater(allowed, 0)
 
+    def test_a_caller_may_wait_for_less_long_than_the_server_would(self):
+        with Single() as place:
+            path = rules_in(place.server.folder.name, RULES)
+            with Server("--rules", str(path), "--store", place.url, "--store-deadline", "60s") as server:
+                self.assertEqual(server.check("open-alice")[0], 200)
+                place.server.pause()
+                target = "/api/v1/rate-limit/check?key=open-alice"
+                began = time.monotonic()
+                _, headers, _ = server.ask("GET", target, headers={"X-Request-Timeout-Ms": "20"})
+                self.assertLess(time.monotonic() - began, 30)
+                self.assertIn("X-RateLimit-Degraded", headers)
+                place.server.resume()
+                _, headers, _ = server.ask("GET", target, headers={"X-Request-Timeout-Ms": "soon"})
+                self.assertNotIn("X-RateLimit-Degraded", headers)
+
     def test_it_stays_ready_and_tells_what_is_amiss(self):
         with Single() as place, servers_on(place.url, 1, RULES) as (server,):
             self.assertTrue(until(lambda: "[+] redis ok" in server.ask("GET", "/readyz?verbose")[2]))

@@ -18,10 +18,15 @@ from running import Server, rules_in, until  # noqa: E402
 
 
 @contextlib.contextmanager
-def servers_on(url, count=2, rules=RULES):
+def servers_on(url, count=2, rules=RULES, deadline="50ms"):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         path = rules_in(folder, rules)
-        yield [stack.enter_context(Server("--rules", str(path), "--store", url)) for _ in range(count)]
+        flags = ("--rules", str(path), "--store", url, "--store-deadline", deadline)
+        yield [stack.enter_context(Server(*flags)) for _ in range(count)]
+
+
+def open_files(servers):
+    return sum(server.metric("process_open_fds") for server in servers)
 
 
 def run(fault, url, strike, quiet=0.5):
@@ -32,11 +37,14 @@ def run(fault, url, strike, quiet=0.5):
         load.calls.clear()
         if not until(lambda: len(load.calls) > 200):
             raise AssertionError("nobody is answered")
+        files = open_files(servers)
         began = time.monotonic()
         accepted = strike(load)
         time.sleep(quiet)
         load.await_exact(quiet)
-    return Report(fault, load.calls, began, accepted)
+        report = Report(fault, load.calls, began, accepted)
+        report.more_files = open_files(servers) - files
+    return report
 
 
 def when_accepting(place):
@@ -77,6 +85,10 @@ def stopped(seconds=2.0):
             return when_accepting(place)
 
         return run(f"SIGSTOP for {seconds:g} s", place.url, strike)
+
+
+def stopped_for_long():
+    return stopped(10.0)
 
 
 def killed_and_started_again():
@@ -266,7 +278,10 @@ LOSES_WHAT_WAS_NOT_REPLICATED = (killed_primary_of_sentinels, killed_primary_of_
 
 def main():
     """Prints the table. Arguments name faults; without any: all."""
-    wanted = [fault for fault in FAULTS if len(sys.argv) == 1 or fault.__name__ in sys.argv[1:]]
+    faults = {fault.__name__: fault for fault in (*FAULTS, stopped_for_long)}
+    if unknown := [name for name in sys.argv[1:] if name not in faults]:
+        sys.exit(f"no such fault: {', '.join(unknown)}; there is: {' '.join(faults)}")
+    wanted = [faults[name] for name in sys.argv[1:]] or list(faults.values())
     print(Report.HEAD)
     for fault in wanted:
         try:

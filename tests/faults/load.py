@@ -129,6 +129,7 @@ class Report:
             if call.status == 200 and not call.degraded:
                 admitted[call.key] = admitted.get(call.key, 0) + 1
         self.twice = sum(max(0, count - LIMIT) for count in admitted.values())
+        self.more_files = 0  # That the servers have open than before.
         # Of the last second before the fault: what a replica may not have heard of.
         self.recent = sum(began - 1 <= call.began < began for call in calls)
 

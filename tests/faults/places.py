@@ -36,7 +36,11 @@ def connect(place, timeout):
         return socket.create_connection(("127.0.0.1", place), timeout)
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(timeout)
-    client.connect(place)
+    try:
+        client.connect(place)
+    except OSError:
+        client.close()
+        raise
     return client
 
 

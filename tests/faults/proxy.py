@@ -11,22 +11,27 @@ class Proxy:
     def __init__(self, port):
         self.target = port
         self.delay = 0.0
-        self.links = []
+        self.ends = []
+        self.threads = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.begin(self.accept)
+
+    def begin(self, work, *arguments):
+        self.threads.append(threading.Thread(target=work, args=arguments, daemon=True))
+        self.threads[-1].start()
 
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
                 server = socket.create_connection(("127.0.0.1", self.target))
-                self.links.append((client, server))
+                self.ends += [client, server]
                 for source, sink in ((client, server), (server, client)):
                     source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     chunks = queue.Queue()
-                    threading.Thread(target=self.receive, args=(source, chunks), daemon=True).start()
-                    threading.Thread(target=self.deliver, args=(chunks, sink), daemon=True).start()
+                    self.begin(self.receive, source, chunks)
+                    self.begin(self.deliver, chunks, sink)
 
     def receive(self, source, chunks):
         with contextlib.suppress(OSError):
@@ -45,15 +50,18 @@ class Proxy:
 
     def cut_all(self):
         """In the middle of whatever is under way."""
-        for link in self.links:
-            for end in link:
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-        self.links.clear()
+        for end in list(self.ends):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.listener.close()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.threads[0].join()
         self.cut_all()
+        for thread in self.threads:
+            thread.join()
+        for end in [self.listener, *self.ends]:
+            end.close()
