@@ -13,6 +13,7 @@ from pathlib import Path
 
 from running import Server, receive_until, rules_in, until
 
+CHALLENGE = 'Bearer error="invalid_token"'
 PER_ADDRESS = "rules: [{ id: api, per: ip, algorithm: fixed_window, limit: 1, window: 1d }]\n"
 PER_KEY = "rules: [{ id: api, per: api_key, algorithm: fixed_window, limit: 1, window: 1d }]\n"
 
@@ -75,6 +76,9 @@ class Addresses(OfServer):
         with server.connect(server.resp) as client:
             client.sendall(text + b"DEL key\r\n")
             self.assertTrue(receive_until(client, b"\r\n").startswith(b"-NO"), "it is not local")
+        with server.connect(server.resp) as client:
+            client.sendall(b"PROXY UNKNOWN\r\nDEL key\r\n")
+            self.assertTrue(receive_until(client, b"\r\n").startswith(b"-NO"), "nor is who isn't known")
 
     def test_a_trusted_proxy_must_begin_with_it(self):
         server = self.start(PER_ADDRESS, "--http-proxy-protocol", "true")
@@ -104,8 +108,8 @@ class Credentials(OfServer):
         self.assertEqual(ping(token(self.secret, sub="alice", exp=soon))[0], 200)
         self.assertEqual(ping(token(self.secret, sub="alice", exp=soon + 1))[0], 429)
         self.assertEqual(ping(token(self.secret, sub="bob", exp=soon))[0], 200)
-        self.assertEqual(ping(token(b"another secret, also long enough", sub="carol")), (401, "Bearer"))
-        self.assertEqual(ping(token(self.secret, sub="carol", exp=1)), (401, "Bearer"))
+        self.assertEqual(ping(token(b"another secret, also long enough", sub="carol")), (401, CHALLENGE))
+        self.assertEqual(ping(token(self.secret, sub="carol", exp=1)), (401, CHALLENGE))
 
     def test_new_keys_of_tokens_are_read_on_sighup(self):
         path = self.file("secret", self.secret)
