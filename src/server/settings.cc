@@ -88,10 +88,7 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
     {"resp.proxy_protocol", "", "true|false", "The same where the Redis protocol is spoken.", false,
      SetFlag<&Config::resp_proxy_protocol>, GetFlag<&Config::resp_proxy_protocol>},
     {"forward_auth.headers", "", "HEADER=ATTRIBUTE[,…]",
-     "What trusted proxies say of calls in headers of their own.", false,
-     [](Config& config, std::string_view text) {
-       return ReadPairs(text, "X-Tier=tier", config.forward_auth_headers);
-     },
+     "What trusted proxies say of calls in headers of their own.", false, SetProxyHeaders,
      [](const Config& config) { return PrintPairs(config.forward_auth_headers); }},
     {"resp.listen", "resp", "ADDRESS[,…]", "Where the Redis protocol is spoken.", false,
      SetAddresses<&Config::resp_listen>, GetList<&Config::resp_listen>},
