@@ -6,12 +6,13 @@ import hmac
 import json
 import signal
 import struct
+import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from running import Server, receive_until, rules_in, until
+from running import Redis, Server, receive_until, rules_in, until
 
 CHALLENGE = 'Bearer error="invalid_token"'
 PER_ADDRESS = "rules: [{ id: api, per: ip, algorithm: fixed_window, limit: 1, window: 1d }]\n"
@@ -138,6 +139,24 @@ class Credentials(OfServer):
         shown = server.ask("GET", "/admin/inspect?key=sk_1")[2]
         self.assertIn(hmac.new(self.secret, b"sk_1", hashlib.sha256).hexdigest(), shown)
         self.assertNotIn("sk_1", shown)
+
+    def test_no_store_holds_a_key(self):
+        redis = self.enterContext(Redis())
+        redis.start()
+        server = self.start(
+            PER_KEY, "--identity-hash-keys", "true", "--identity-hash-secret-file", self.file("secret", self.secret),
+            "--store", redis.url, "--store-deadline", "30s",
+        )  # fmt: skip
+        server.ask("GET", "/api/ping", headers={"X-API-Key": "sk_1"})
+        server.check("sk_2&algorithm=FIXED_WINDOW")
+        server.ask("POST", "/api/v1/rate-limit/check", '{"descriptors":[{"key":"sk_3","limit":5}]}')
+        throttle = ("CL.THROTTLE", "sk_4", "0", "1", "86400")
+        self.assertEqual([server.redis_cli(*throttle)[0] for _ in range(2)], ["0", "1"])
+        found = subprocess.run(["redis-cli", "-p", str(redis.port), "KEYS", "*"], capture_output=True, check=True).stdout
+        self.assertEqual(found.count(b"hmac"), 4, found)
+        self.assertNotIn(b"sk_", found)
+        self.assertEqual(server.redis_cli("DEL", "sk_0", "sk_4"), ["1"])
+        self.assertEqual(server.redis_cli(*throttle)[0], "0")
 
     def test_wrong_settings_are_told(self):
         with self.assertRaisesRegex(AssertionError, "identity: hashed keys need a secret"):
