@@ -52,7 +52,7 @@ TEST_F(AdminTest, WithoutATokenOnlyLocalClientsMay) {
   EXPECT_EQ(Get("/admin/rules", "Origin: http://evil.example\r\n").status, 403)
       << "a page in a local browser is not local";
   for (const char* const forwarded :
-       {"X-Forwarded-For: 127.0.0.1", "x-forwarded-host: localhost", "X-Forwarded-Proto: http",
+       {"X-Forwarded-For: 127.0.0.1", "x-forwarded-host: localhost", "X-Forwarded-Prefix: /sluice",
         "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy"}) {
     for (const HttpRoute& route : HttpRoutes()) {
       if (!route.for_administrators) continue;

@@ -31,6 +31,14 @@ std::string_view BearerToken(std::string_view authorization) {
   return authorization;
 }
 
+// Whether it is a header that proxies add to what they forward.
+bool IsOfProxies(std::string_view header) {
+  constexpr std::string_view kFamily = "x-forwarded-";
+  return EqualIgnoringCase(header.substr(0, kFamily.size()), kFamily) ||
+         EqualIgnoringCase(header, "forwarded") || EqualIgnoringCase(header, "via") ||
+         EqualIgnoringCase(header, "x-real-ip");
+}
+
 // What a request from this very machine says of coming from elsewhere all the same: a page in a
 // local browser is not its user, and a proxy speaks for whoever called it. Empty: nothing.
 std::string_view WhyNotLocal(const HttpRequest& request) {
@@ -38,9 +46,8 @@ std::string_view WhyNotLocal(const HttpRequest& request) {
     return "a request with an Origin comes from a page in a browser: without an admin token such "
            "are refused";
   }
-  for (const std::string_view name : {"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host",
-                                      "X-Forwarded-Proto", "X-Real-IP"}) {
-    if (request.Find(name) == nullptr) continue;
+  for (const wire::HttpHeader& header : request.headers) {
+    if (!IsOfProxies(header.name)) continue;
     return "a proxy has forwarded this request, for whoever called it: without an admin token such "
            "are refused";
   }
