@@ -19,7 +19,7 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
   if (at == text.size()) return text;
 
   assert(room.size() >= text.size());
-  std::copy_n(text.data(), at, room.data());
+  std::copy_n(text.begin(), at, room.begin());
   std::size_t size = at;
   while (at < text.size()) {
     const char c = text[at];

@@ -98,9 +98,9 @@ TEST_F(ConfigTest, AddressesAndUrlsAreMistakesAsOthersAre) {
 
 TEST_F(ConfigTest, ProxiesTellNothingThatIsFoundOutOtherwise) {
   sources_.flags = {{"forward_auth.headers", "X-Tier=tier,X-Client=ip"}};
-  EXPECT_THAT(Mistakes(), HasSubstr("'X-Client=ip': this attribute is found out in another way"));
+  EXPECT_THAT(Mistakes(), HasSubstr("'X-Client': `ip` is found out in another way"));
   sources_.flags = {{"forward_auth.headers", "X-Tier="}};
-  EXPECT_THAT(Mistakes(), HasSubstr("'X-Tier='"));
+  EXPECT_THAT(Mistakes(), HasSubstr("'X-Tier'"));
 }
 
 TEST_F(ConfigTest, AFileThatIsNotThereOrNotYamlIsTold) {

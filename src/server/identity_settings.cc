@@ -33,7 +33,7 @@ Mistake SetProxyHeaders(Config& config, std::string_view text) {
   if (auto mistake = ReadPairs(text, "X-Tier=tier", headers)) return mistake;
   for (const auto& [header, attribute] : headers) {
     if (std::find(kNotTheirs.begin(), kNotTheirs.end(), attribute) == kNotTheirs.end()) continue;
-    return Quoted(header + "=" + attribute) + ": this attribute is found out in another way";
+    return Quoted(header) + ": `" + attribute + "` is found out in another way";
   }
   config.forward_auth_headers = std::move(headers);
   return std::nullopt;

@@ -56,9 +56,9 @@ constexpr std::array<Setting, 6> TlsSection(const std::array<std::string_view, 6
   }};
 }
 
-template <std::size_t... sizes>
-constexpr auto Joined(const std::array<Setting, sizes>&... parts) {
-  std::array<Setting, (sizes + ...)> all{};
+template <std::size_t... Sizes>
+constexpr auto Joined(const std::array<Setting, Sizes>&... parts) {
+  std::array<Setting, (Sizes + ...)> all{};
   auto* next = all.begin();
   ((next = std::copy(parts.begin(), parts.end(), next)), ...);
   return all;
