@@ -14,17 +14,16 @@ local function ask(txn)
     ["x-forwarded-host"] = {txn.sf:req_hdr("host")},
     ["x-forwarded-for"] = {txn.sf:src()},
   }
-  for _, name in ipairs(about_the_caller) do
-    local value = txn.sf:req_hdr(name)
-    if value ~= "" then sent[name] = {value} end
-  end
+  local headers = txn.http:req_get_headers()
+  for _, name in ipairs(about_the_caller) do sent[name] = headers[name] end
   return core.httpclient():get{url = url, headers = sent, timeout = timeout_ms}
 end
 
--- Every answer of Sluice has X-Sluice-Status; what has none was made up by HAProxy, which could not
--- reach it.
+-- Where HAProxy can't reach Sluice, it makes up an answer itself: a 5xx without X-Sluice-Status. What
+-- Sluice could not even read is a 4xx without it, and must not pass.
 local function is_from_sluice(answer)
-  return answer and answer.headers and answer.headers["x-sluice-status"]
+  if not (answer and answer.status and answer.headers) then return false end
+  return answer.headers["x-sluice-status"] or (answer.status >= 400 and answer.status < 500)
 end
 
 local not_relayed = {

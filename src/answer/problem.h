@@ -55,6 +55,9 @@ enum class ProblemCode : std::uint8_t {
   kTooManyPending,
 };
 
+/// The header WWW-Authenticate of kInvalidToken (RFC 6750).
+inline constexpr std::string_view kInvalidTokenChallenge = "Bearer error=\"invalid_token\"";
+
 struct ProblemKind {
   ProblemCode code;
   std::string_view name;

@@ -51,6 +51,16 @@ TEST_F(AdminTest, WithoutATokenOnlyLocalClientsMay) {
   EXPECT_EQ(Get("/admin/rules").status, 200);
   EXPECT_EQ(Get("/admin/rules", "Origin: http://evil.example\r\n").status, 403)
       << "a page in a local browser is not local";
+  for (const char* const forwarded :
+       {"X-Forwarded-For: 127.0.0.1", "x-forwarded-host: localhost", "X-Forwarded-Prefix: /sluice",
+        "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy"}) {
+    for (const HttpRoute& route : HttpRoutes()) {
+      if (!route.for_administrators) continue;
+      EXPECT_EQ(Request(MethodOf(route), route.path, "", std::string(forwarded) + "\r\n").status,
+                403)
+          << "a local proxy speaks for others: " << forwarded << " " << route.path;
+    }
+  }
   peer_ = {.address = "10.0.0.7", .is_local = false};
   Start();
   for (const HttpRoute& route : HttpRoutes()) {
@@ -127,6 +137,8 @@ allow: [friend]
 TEST_F(AdminTest, WhoMayNotIsToldWhy) {
   EXPECT_THAT(TextOf(Get("/admin/rules", "Origin: http://a.example\r\n").body, "detail"),
               HasSubstr("Origin"));
+  EXPECT_THAT(TextOf(Get("/admin/rules", "X-Forwarded-For: 127.0.0.1\r\n").body, "detail"),
+              HasSubstr("proxy"));
   host_.token = "s3cret";
   EXPECT_THAT(TextOf(Get("/admin/rules").body, "detail"), HasSubstr("none was shown"));
   EXPECT_THAT(TextOf(Get("/admin/rules", "Authorization: Bearer x\r\n").body, "detail"),

@@ -3,6 +3,7 @@
 #include "api/call_fields.h"
 #include "api/http_loop.h"
 #include "base/url_path.h"
+#include "identity/credentials.h"
 #include "identity/identifier.h"
 
 namespace sluice::api {
@@ -11,18 +12,28 @@ namespace {
 using limiter::Question;
 
 // What trusted proxies say of a call in headers of their own. False: one of them makes no sense.
-bool AddProxyHeaders(HttpExchange& exchange, Reader reader, Question& question) {
+bool AddProxyHeaders(HttpExchange& exchange, const identity::Headers& headers, Reader reader,
+                     Question& question) {
   if (!exchange.host().identifier().proxies().TrustsPeer(exchange.peer.ip)) return true;
   for (const ProxyHeader& one : exchange.loop.options().proxy_headers) {
-    const wire::HttpHeader* const header = exchange.request.Find(one.header);
-    if (header == nullptr || header->value.empty()) continue;
+    const identity::Credential said = identity::FindHeader(headers, one.header);
+    if (said.status == identity::Credential::Status::kAbsent) continue;
+    // The proxy has added its own to what its client sent.
+    if (said.status == identity::Credential::Status::kSeveral) {
+      RefuseCaller(
+          exchange, reader,
+          {.code = ProblemCode::kInvalidParameter,
+           .field = one.header,
+           .detail = "is there several times: the proxy must replace what its client sent"});
+      return false;
+    }
     if (one.attribute != "cost") {
-      question.Add(one.attribute, header->value);
+      question.Add(one.attribute, said.value);
       continue;
     }
-    const auto cost = ParseCost(header->value);
+    const auto cost = ParseCost(said.value);
     if (!cost) {
-      RefuseCaller(exchange, reader, BadCost(one.header, header->value));
+      RefuseCaller(exchange, reader, BadCost(one.header, said.value));
       return false;
     }
     question.cost = *cost;
@@ -50,7 +61,7 @@ HttpCall* BeginCall(HttpExchange& exchange, Reader reader, const CallTarget& tar
   call.wants_problem = AsksForProblems(exchange.request);
   Question& question = call.Add().question;
   AddCertificate(exchange.peer, question);
-  if (!AddProxyHeaders(exchange, reader, question)) {
+  if (!AddProxyHeaders(exchange, headers, reader, question)) {
     exchange.loop.GiveBack(std::move(exchange.call));
     return nullptr;
   }

@@ -47,7 +47,9 @@ void AnswerCaller(HttpCall& call, Reader reader, std::string_view body, std::str
 void RefuseCaller(const HttpExchange& exchange, Reader reader, const Problem& problem) {
   wire::HttpResponse response =
       Begin(exchange.loop, exchange.asked, reader, KindOf(problem.code).status, exchange.out);
-  if (problem.code == ProblemCode::kInvalidToken) response.Add("WWW-Authenticate", "Bearer");
+  if (problem.code == ProblemCode::kInvalidToken) {
+    response.Add("WWW-Authenticate", kInvalidTokenChallenge);
+  }
   FinishWithProblem(problem, response);
 }
 

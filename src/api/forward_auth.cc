@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/caller.h"
 #include "api/http_routes.h"
+#include "base/url.h"
 
 /// Proxies that ask whether a call that they hold may pass. docs/proxies.md has who asks how.
 namespace sluice::api {
@@ -34,21 +34,6 @@ std::optional<std::string_view> OnlyOne(const HttpRequest& request, std::string_
   return found;
 }
 
-// "https://host/path?query" or "/path?query".
-bool ReadUri(std::string_view uri, CallTarget& target) {
-  if (const auto scheme = uri.find("://"); scheme != std::string_view::npos && uri[0] != '/') {
-    uri.remove_prefix(scheme + 3);
-    const auto path = std::min(uri.find('/'), uri.size());
-    target.host = uri.substr(0, path);
-    uri.remove_prefix(path);
-    if (uri.empty()) uri = "/";
-  }
-  const auto question_mark = std::min(uri.find('?'), uri.size());
-  target.path = uri.substr(0, question_mark);
-  target.query = uri.substr(std::min(question_mark + 1, uri.size()));
-  return target.path.starts_with('/');
-}
-
 void Refuse(HttpExchange& exchange, Reader reader, std::string_view header) {
   RefuseCaller(exchange, reader,
                {.code = ProblemCode::kInvalidParameter,
@@ -58,20 +43,20 @@ void Refuse(HttpExchange& exchange, Reader reader, std::string_view header) {
 
 std::optional<CallTarget> ReadTarget(HttpExchange& exchange, Reader reader,
                                      const Telling& telling) {
-  CallTarget target;
   const auto method = OnlyOne(exchange.request, telling.method);
   const auto uri = OnlyOne(exchange.request, telling.uri);
   if (!method || method->empty()) {
     Refuse(exchange, reader, telling.method);
     return std::nullopt;
   }
-  if (!uri || !ReadUri(*uri, target)) {
+  const Target asked = SplitTarget(uri.value_or(""));
+  if (!asked.path.starts_with('/')) {
     Refuse(exchange, reader, telling.uri);
     return std::nullopt;
   }
-  target.method = *method;
-  if (!telling.host.empty()) target.host = OnlyOne(exchange.request, telling.host).value_or("");
-  return target;
+  const std::string_view host =
+      telling.host.empty() ? asked.host : OnlyOne(exchange.request, telling.host).value_or("");
+  return CallTarget{.method = *method, .path = asked.path, .query = asked.query, .host = host};
 }
 
 constexpr std::string_view kAllowed = R"({"allowed":true})";

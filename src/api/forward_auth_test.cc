@@ -68,6 +68,11 @@ TEST_F(ForwardAuthTest, NginxIsToldNothingBut403AndTheTruthBeside) {
   EXPECT_EQ(wrong.Header("X-Sluice-Status"), "400");
 }
 
+TEST_F(ForwardAuthTest, AnEndpointIsTheSameWhateverFollowsIt) {
+  EXPECT_EQ(Ask("/login#x", {}).status, 200);
+  EXPECT_EQ(Ask("http://api.example.com/login#/free", {}).status, 418);
+}
+
 TEST_F(ForwardAuthTest, IngressNginxTellsInItsOwnHeadersAndNoOthersCount) {
   const auto ask = [this](std::string_view url) {
     return Get("/v1/auth/ingress-nginx", "X-Original-Method: GET\r\nX-Original-URL: " +
@@ -134,6 +139,9 @@ TEST_F(ForwardAuthTest, HeadersOfTheProxyCountOnlyIfItIsTrusted) {
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(TextOf(wrong.body, "code"), "INVALID_TOKEN_COST");
   EXPECT_EQ(TextOf(wrong.body, "field"), "X-Cost");
+  const Heard twice = Ask("/tiered", "X-Tier: enterprise\r\nX-Tier: free\r\n");
+  EXPECT_EQ(twice.status, 400);
+  EXPECT_EQ(TextOf(twice.body, "field"), "X-Tier");
 }
 
 TEST_F(ForwardAuthTest, KeysThatAreHashedAreNeverShown) {

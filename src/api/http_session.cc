@@ -47,6 +47,29 @@ void SetPatience(const HttpRequest& request, HttpCall& call) {
   }
 }
 
+// Whether it is a header that proxies add to what they forward.
+bool IsOfProxies(std::string_view header) {
+  constexpr std::string_view kFamily = "x-forwarded-";
+  return EqualIgnoringCase(header.substr(0, kFamily.size()), kFamily) ||
+         EqualIgnoringCase(header, "forwarded") || EqualIgnoringCase(header, "via") ||
+         EqualIgnoringCase(header, "x-real-ip");
+}
+
+// What a request from this very machine says of coming from elsewhere all the same: a page in a
+// local browser is not its user, and a proxy speaks for whoever called it. Empty: nothing.
+std::string_view WhyNotLocal(const HttpRequest& request) {
+  if (request.Find(HttpName::kOrigin) != nullptr) {
+    return "a request with an Origin comes from a page in a browser: without an admin token such "
+           "are refused";
+  }
+  for (const wire::HttpHeader& header : request.headers) {
+    if (!IsOfProxies(header.name)) continue;
+    return "a proxy has forwarded this request, for whoever called it: without an admin token such "
+           "are refused";
+  }
+  return {};
+}
+
 }  // namespace
 
 HttpSession::HttpSession(HttpLoop& loop, SessionHost& carrier, Peer peer)
@@ -185,10 +208,10 @@ void HttpSession::Run(const HttpRequest& request, const HttpAsked& asked) {
   Ask(std::move(exchange.call));
 }
 
-// Without a token, being local is enough; but a page in a local browser is not its user.
+// Without a token, being local is enough, if it is certain.
 bool HttpSession::MayAdminister(const HttpRequest& request) const {
   const Host& host = loop_.host();
-  if (!host.has_admin_token() && request.Find(HttpName::kOrigin) != nullptr) return false;
+  if (!host.has_admin_token() && !WhyNotLocal(request).empty()) return false;
   const std::string_view token = BearerToken(request.Get(HttpName::kAuthorization));
   return api::MayAdminister(host, peer_, !token.empty() && host.IsAdminToken(token));
 }
@@ -201,13 +224,8 @@ Problem HttpSession::WhyNotAdministrator(const HttpRequest& request) const {
                                 : "this needs the admin token, and none was shown: send "
                                   "Authorization: Bearer <token>"};
   }
-  if (!peer_.is_local || request.Find(HttpName::kOrigin) == nullptr) {
-    return {.code = ProblemCode::kForbidden};
-  }
   return {.code = ProblemCode::kForbidden,
-          .detail =
-              "a request with an Origin comes from a page in a browser: without an admin "
-              "token such are refused"};
+          .detail = std::string(peer_.is_local ? WhyNotLocal(request) : "")};
 }
 
 void HttpSession::Ask(std::unique_ptr<HttpCall> call) {

@@ -54,6 +54,10 @@ bool KeepAttribute(const QueryParameters& parameter, Parameters& parameters, Pro
     problem = {.code = ProblemCode::kTooManyAttributes, .field = std::string(parameter.name())};
     return false;
   }
+  if (parameter.name() == "api_key" && !IsKey(parameter.value())) {
+    problem = BadKey(parameter.name());
+    return false;
+  }
   if (parameter.name() == "ip") parameters.has_address = true;
   parameters.attributes[parameters.count++] = {parameter.name(), parameter.value()};
   return true;

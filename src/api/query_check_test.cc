@@ -113,6 +113,7 @@ TEST_F(QueryCheckTest, WrongKeysAreRefusedAndTakeNothing) {
                                 "key=a%7F", "key=" + longest + "k"}) {
     ExpectProblem(Check(query), 400, "INVALID_KEY", "key");
   }
+  ExpectProblem(Check("api_key=a%0Ab"), 400, "INVALID_KEY", "api_key");
   EXPECT_EQ(host_.answers, 1U);
 }
 

@@ -52,6 +52,9 @@ class RespLoop {
   [[nodiscard]] std::unique_ptr<RespQuestion> Take();
   void GiveBack(std::unique_ptr<RespQuestion> question);
 
+  /// A command's arguments with its keys as they may be stored; good until it is asked again.
+  [[nodiscard]] RespArguments Shown(const RespCommand& command, RespArguments arguments);
+
   /// Questions of one session that wait to be asked together. Empty while no session runs.
   struct Batch {
     std::array<std::unique_ptr<RespQuestion>, limiter::Limiter::kMostAtOnce> asked;
@@ -70,6 +73,8 @@ class RespLoop {
   wire::ReplyPlaces places_;
   std::vector<std::unique_ptr<RespQuestion>> spare_;
   Batch batch_;
+  std::vector<std::string_view> shown_;
+  std::vector<identity::KeyDigest::Room> rooms_;
   std::string refusal_;
 };
 

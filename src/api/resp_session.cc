@@ -147,7 +147,8 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   asked->is_large = BytesOf(arguments) > kWorthKeeping;
   if (!command.for_administrators) AddCertificate(client_.peer, asked->question);
   std::string& refusal = loop_.refusal();
-  if (!command.ask(loop_.throttle_limits(), arguments, asked->question, refusal)) {
+  if (!command.ask(loop_.throttle_limits(), loop_.Shown(command, arguments), asked->question,
+                   refusal)) {
     ReplyNow() += refusal;
     refusal.clear();
     return loop_.GiveBack(std::move(asked));

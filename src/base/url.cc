@@ -19,7 +19,7 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
   if (at == text.size()) return text;
 
   assert(room.size() >= text.size());
-  std::copy_n(text.data(), at, room.data());
+  std::copy_n(text.begin(), at, room.begin());
   std::size_t size = at;
   while (at < text.size()) {
     const char c = text[at];
@@ -36,6 +36,21 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
     at += 3;
   }
   return std::string_view(room.data(), size);
+}
+
+Target SplitTarget(std::string_view text) {
+  Target target;
+  text = text.substr(0, text.find('#'));
+  const std::size_t mark = std::min(text.find('?'), text.size());
+  target.path = text.substr(0, mark);
+  target.query = text.substr(std::min(mark + 1, text.size()));
+  const std::size_t scheme = target.path.find("://");
+  if (scheme == std::string_view::npos || scheme > target.path.find('/')) return target;
+  target.path.remove_prefix(scheme + 3);
+  target.host = target.path.substr(0, target.path.find('/'));
+  target.path.remove_prefix(target.host.size());
+  if (target.path.empty()) target.path = "/";
+  return target;
 }
 
 bool QueryParameters::Next() {

@@ -17,6 +17,17 @@ enum class Plus : std::uint8_t { kItself, kBlank };
 [[nodiscard]] std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
                                                             std::span<char> room);
 
+/// What a target says, not decoded: "/path?query", or "https://host/path?query".
+struct Target {
+  std::string_view host;  ///< Empty: the target names none.
+  std::string_view path;  ///< Begins with '/', unless the target makes no sense.
+  std::string_view query;
+};
+
+/// What follows a '#' belongs to neither path nor query: some servers let it through, and answer
+/// what stands before it.
+[[nodiscard]] Target SplitTarget(std::string_view text);
+
 /// The parameters of a query (or a form), one by one and decoded: `a=b&c` is a with b, and c with
 /// nothing. Empty parameters (`a&&b`) are passed over; names may come more than once.
 ///

@@ -56,6 +56,26 @@ TEST(DecodePercent, DoesNotCopyWhatHasNoEscapes) {
   EXPECT_EQ(DecodePercent(text, Plus::kBlank, {})->data(), text.data());
 }
 
+TEST(SplitTarget, TellsPathAndQueryOfTargetsAndUrls) {
+  const auto parts = [](std::string_view text) {
+    const Target target = SplitTarget(text);
+    return std::string(target.host) + " " + std::string(target.path) + " " +
+           std::string(target.query);
+  };
+  EXPECT_EQ(parts("/a/b?c=d?e"), " /a/b c=d?e");
+  EXPECT_EQ(parts("/"), " / ");
+  EXPECT_EQ(parts("https://h:1/a?b"), "h:1 /a b");
+  EXPECT_EQ(parts("http://h"), "h / ");
+  EXPECT_EQ(parts("http://h?a=/b"), "h / a=/b");
+  EXPECT_EQ(parts("/a#/b?c"), " /a ");
+  EXPECT_EQ(parts("/a?b#c"), " /a b");
+  EXPECT_EQ(parts("http://h#/a"), "h / ");
+  EXPECT_EQ(parts("/go?to=http://h/a"), " /go to=http://h/a");
+  EXPECT_EQ(parts("/http://h/a"), " /http://h/a ");
+  EXPECT_EQ(parts(""), "  ");
+  EXPECT_EQ(parts("a/b"), " a/b ");
+}
+
 TEST(QueryParameters, ComeOneByOne) {
   EXPECT_EQ(Parameters(""), "");
   EXPECT_EQ(Parameters("key=user:123"), "key=user:123;");

@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/header_sink.h"
+#include "base/url.h"
 #include "base/url_path.h"
 #include "identity/forwarded.h"
 #include "identity/identifier.h"
@@ -27,7 +28,7 @@ class VerdictHeaders final : public HeaderSink {
  public:
   explicit VerdictHeaders(HttpVerdict& verdict) : verdict_(verdict) {}
 
-  // What a rule says of a header replaces what we would have said.
+  // A rule may name a header twice, in upper and lower case: the last counts.
   HeaderSink& Add(std::string_view name, std::string_view value) override {
     std::string clean(value);
     for (char& c : clean) c = IsControl(c) ? ' ' : c;
@@ -126,8 +127,8 @@ void Refuse(const Problem& problem, HttpVerdict& verdict) {
 
 void RefuseCaller(identity::Outcome outcome, std::string_view why, HttpVerdict& verdict) {
   const bool is_token = outcome == identity::Outcome::kBadToken;
-  if (is_token) verdict.headers.emplace_back("WWW-Authenticate", "Bearer error=\"invalid_token\"");
-  Refuse({.code = is_token ? ProblemCode::kUnauthorized : ProblemCode::kInvalidKey,
+  if (is_token) verdict.headers.emplace_back("WWW-Authenticate", kInvalidTokenChallenge);
+  Refuse({.code = is_token ? ProblemCode::kInvalidToken : ProblemCode::kInvalidKey,
           .detail = std::string(why)},
          verdict);
 }
@@ -141,24 +142,24 @@ struct HttpFilter::Impl {
   HeaderStyle style;
   const Clock& clock;
 
-  const Question& Ask(const HttpCall& call, const identity::Headers& headers, Room& room) const;
+  const Question& Ask(const HttpCall& call, const Target& target, const identity::Headers& headers,
+                      Room& room) const;
   void Tell(const Question& question, const identity::Headers& headers, WallTime now,
             HttpVerdict& verdict) const;
 };
 
-const Question& HttpFilter::Impl::Ask(const HttpCall& call, const identity::Headers& headers,
-                                      Room& room) const {
-  const std::string_view path = call.target.substr(0, call.target.find_first_of("?#"));
-  room.path.resize(std::max(room.path.size(), path.size() + 1));
+const Question& HttpFilter::Impl::Ask(const HttpCall& call, const Target& target,
+                                      const identity::Headers& headers, Room& room) const {
+  room.path.resize(std::max(room.path.size(), target.path.size() + 1));
   std::size_t at = 0;
-  std::string_view host;
+  std::string_view host = target.host;
   // In rules the first attribute of a name counts.
   room.attributes.assign(call.attributes.begin(), call.attributes.end());
   const auto found = room.caller.attributes();
   room.attributes.insert(room.attributes.end(), found.begin(), found.end());
-  room.attributes.push_back({"endpoint", NormalizePath(path, room.path)});
+  room.attributes.push_back({"endpoint", NormalizePath(target.path, room.path)});
   room.attributes.push_back({"method", call.method});
-  if (headers.Next("host", at, host)) room.attributes.push_back({"host", host});
+  if (!host.empty() || headers.Next("host", at, host)) room.attributes.push_back({"host", host});
   RulesOfThread& of_thread = RulesOfThread::For(rules->live, rules);
   limiter.Ask(of_thread, store::Operation::kCheck, room.attributes, call.cost);
   return of_thread.question;
@@ -217,18 +218,16 @@ HttpFilter::~HttpFilter() = default;
 HttpVerdict HttpFilter::Check(const HttpCall& call) {
   Room& room = RoomOfThread();
   const identity::HeaderSpan<HttpField> headers(call.headers);
-  const std::size_t mark = call.target.find('?');
-  const std::string_view query =
-      mark == std::string_view::npos ? std::string_view{} : call.target.substr(mark + 1);
+  const Target target = SplitTarget(call.target);
   const WallTime now = impl_->clock.Now();
   HttpVerdict verdict;
   const identity::Outcome outcome = impl_->identifier.Identify(
-      {.peer = PeerOf(call.peer), .headers = headers, .query = query}, now, room.caller);
+      {.peer = PeerOf(call.peer), .headers = headers, .query = target.query}, now, room.caller);
   if (outcome != identity::Outcome::kKnown) {
     RefuseCaller(outcome, room.caller.problem(), verdict);
     return verdict;
   }
-  impl_->Tell(impl_->Ask(call, headers, room), headers, now, verdict);
+  impl_->Tell(impl_->Ask(call, target, headers, room), headers, now, verdict);
   return verdict;
 }
 

@@ -105,6 +105,15 @@ TEST_F(HttpFilterTest, LimitsHoldAndHeadersTell) {
   EXPECT_TRUE(Check(filter, {}).passes);
 }
 
+TEST_F(HttpFilterTest, AnEndpointIsTheSameHoweverTheTargetIsWritten) {
+  HttpFilter filter = Make();
+  EXPECT_EQ(Passing(filter, {{.target = "http://api.example/items/1"},
+                             {.target = "HTTPS://api.example/items/1?x=http://y/z"},
+                             {.target = "/items/1#/elsewhere"},
+                             {.target = "/%69tems/1"}}),
+            2);
+}
+
 TEST_F(HttpFilterTest, EachKeyHasItsBudgetAndSoHasEachAddress) {
   HttpFilter filter = Make();
   EXPECT_EQ(Passing(filter, {{}, {}, {}}), 2);
@@ -171,6 +180,7 @@ TEST_F(HttpFilterTest, CallersThatCantBeKnownAreRefused) {
   HttpFilter with_tokens = Make(options);
   const HttpVerdict bad = Check(with_tokens, {.headers = {{"Authorization", "Bearer a.b.c"}}});
   EXPECT_EQ(bad.status, 401);
+  EXPECT_THAT(bad.body, HasSubstr("INVALID_TOKEN"));
   EXPECT_EQ(Header(bad, "WWW-Authenticate"), "Bearer error=\"invalid_token\"");
 }
 

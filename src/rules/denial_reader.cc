@@ -21,6 +21,18 @@ constexpr std::array<std::string_view, 8> kNotYours = {
     "connection",  "content-length",    "content-type", "date",
     "retry-after", "transfer-encoding", "trailer",      "upgrade"};
 
+// About limits, and for proxies: only we know what is true.
+constexpr std::array<std::string_view, 3> kNotYoursFrom = {"ratelimit", "x-ratelimit", "x-sluice-"};
+
+bool IsOurs(std::string_view header) {
+  const auto is_it = [header](std::string_view name) { return IsSameWord(name, header); };
+  const auto begins_so = [header](std::string_view start) {
+    return IsSameWord(start, header.substr(0, start.size()));
+  };
+  return std::any_of(kNotYours.begin(), kNotYours.end(), is_it) ||
+         std::any_of(kNotYoursFrom.begin(), kNotYoursFrom.end(), begins_so);
+}
+
 bool IsNameByte(char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return is_letter || (c >= '0' && c <= '9') ||
@@ -81,9 +93,7 @@ class DenialReader {
     for (const Field& entry : entries) {
       if (entry.name.empty() || !std::all_of(entry.name.begin(), entry.name.end(), IsNameByte)) {
         reading_.WrongName(entry, "is no name of a header");
-      } else if (std::any_of(kNotYours.begin(), kNotYours.end(), [&entry](std::string_view name) {
-                   return IsSameWord(name, entry.name);
-                 })) {
+      } else if (IsOurs(entry.name)) {
         reading_.WrongName(entry, "is a header that the server sets itself");
       }
       denial_.headers.emplace_back(entry.name, ReadValue(entry, "the value of a header"));

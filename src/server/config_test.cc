@@ -96,6 +96,13 @@ TEST_F(ConfigTest, AddressesAndUrlsAreMistakesAsOthersAre) {
                                 HasSubstr("--store: "), HasSubstr("--threads: 'x'")));
 }
 
+TEST_F(ConfigTest, ProxiesTellNothingThatIsFoundOutOtherwise) {
+  sources_.flags = {{"forward_auth.headers", "X-Tier=tier,X-Client=ip"}};
+  EXPECT_THAT(Mistakes(), HasSubstr("'X-Client': `ip` is found out in another way"));
+  sources_.flags = {{"forward_auth.headers", "X-Tier="}};
+  EXPECT_THAT(Mistakes(), HasSubstr("'X-Tier'"));
+}
+
 TEST_F(ConfigTest, AFileThatIsNotThereOrNotYamlIsTold) {
   sources_.file = "/nowhere/sluice.yaml";
   EXPECT_THAT(Mistakes(), HasSubstr("/nowhere/sluice.yaml: can't be read"));

@@ -102,6 +102,7 @@ void Connection::Read() {
 void Connection::BeginSession(ConnectionFacts facts) {
   facts.peer = peer_;
   facts.proxied_for = proxied_for_;
+  facts.is_proxied = is_proxied_;
   session_ = all_.make_session_(*this, facts);
 }
 
@@ -111,6 +112,7 @@ void Connection::TakeProxyHeader(std::string_view& bytes) {
   const Status status = proxy_header_->Read(bytes);
   if (status == Status::kDone) {
     proxied_for_ = proxy_header_->source();
+    is_proxied_ = true;
     proxy_header_.reset();
     if (!tls_) BeginSession({});
   } else {

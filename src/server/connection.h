@@ -80,6 +80,7 @@ class Connection final : public api::SessionHost, private net::Watcher {
   SteadyTime could_write_{};  // When the kernel last took output, or would have.
   SteadyTime request_began_;  // Good while a request is under way.
   SteadyTime lingers_since_{};
+  bool is_proxied_ = false;   // The header of a proxy has been read.
   bool readable_ = false;     // There may be something to read.
   bool peer_ending_ = false;  // Epoll says so; the end is read after what comes before it.
   bool peer_ended_ = false;   // Nothing more will come.

@@ -1,5 +1,7 @@
 #include "server/identity_settings.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,20 @@ Mistake SetTrustedProxies(Config& config, std::string_view text) {
     return parsed.error().message;
   }
   config.identity.trusted_proxies = std::move(proxies);
+  return std::nullopt;
+}
+
+Mistake SetProxyHeaders(Config& config, std::string_view text) {
+  constexpr std::array<std::string_view, 10> kNotTheirs = {
+      "",         "api_key", "api_key_hash", "ip",          "ip_network",
+      "endpoint", "method",  "host",         "tls_subject", "tls_cn"};
+  Pairs headers;
+  if (auto mistake = ReadPairs(text, "X-Tier=tier", headers)) return mistake;
+  for (const auto& [header, attribute] : headers) {
+    if (std::find(kNotTheirs.begin(), kNotTheirs.end(), attribute) == kNotTheirs.end()) continue;
+    return Quoted(header) + ": `" + attribute + "` is found out in another way";
+  }
+  config.forward_auth_headers = std::move(headers);
   return std::nullopt;
 }
 

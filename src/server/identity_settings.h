@@ -16,6 +16,8 @@ namespace sluice::server {
 
 Mistake SetSources(Config& config, std::string_view text);
 Mistake SetTrustedProxies(Config& config, std::string_view text);
+/// What a proxy may tell in headers of its own is everything but what is found out otherwise.
+Mistake SetProxyHeaders(Config& config, std::string_view text);
 Mistake SetTokenSource(Config& config, std::string_view text);
 
 inline constexpr auto kIdentitySettings = std::to_array<Setting>({

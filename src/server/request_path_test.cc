@@ -123,7 +123,11 @@ TEST(RequestPath, HttpChecksAllocateNothingInTheSteadyState) {
         "GET /api/v1/rate-limit/remaining?key=some-longer-key-of-a-client HTTP/1.1\r\n"
         "Host: localhost:8080\r\n\r\n",
         "GET /api/ping HTTP/1.1\r\nHost: localhost:8080\r\n"
-        "X-API-Key: some-other-key-of-a-client-that-is-long\r\n\r\n"}) {
+        "X-API-Key: some-other-key-of-a-client-that-is-long\r\n\r\n",
+        "GET /v1/auth HTTP/1.1\r\nHost: localhost:8080\r\nX-Forwarded-Method: GET\r\n"
+        "X-Forwarded-Uri: https://api.example/a/%62/../c?page=2\r\nX-Forwarded-For: 2001:db8::1\r\n"
+        "X-API-Key: "
+        "a-credential-that-is-long-enough-to-be-known-by-nothing-but-its-hash\r\n\r\n"}) {
     std::string pipeline;
     for (int i = 0; i < 40; ++i) pipeline += request;
     ExpectNoAllocation(*worker.http, request);

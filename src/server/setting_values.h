@@ -70,9 +70,9 @@ template <auto... Path>
 std::string GetList(const Config& config) {
   return JoinList(FieldOf<Path...>(config));
 }
-template <auto Field, std::size_t least, std::size_t most>
+template <auto Field, std::size_t Least, std::size_t Most>
 Mistake SetNumber(Config& config, std::string_view text) {
-  return ReadNumber(text, least, most, config.*Field);
+  return ReadNumber(text, Least, Most, config.*Field);
 }
 template <auto Field>
 std::string GetNumber(const Config& config) {

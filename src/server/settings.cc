@@ -56,9 +56,9 @@ constexpr std::array<Setting, 6> TlsSection(const std::array<std::string_view, 6
   }};
 }
 
-template <std::size_t... sizes>
-constexpr auto Joined(const std::array<Setting, sizes>&... parts) {
-  std::array<Setting, (sizes + ...)> all{};
+template <std::size_t... Sizes>
+constexpr auto Joined(const std::array<Setting, Sizes>&... parts) {
+  std::array<Setting, (Sizes + ...)> all{};
   auto* next = all.begin();
   ((next = std::copy(parts.begin(), parts.end(), next)), ...);
   return all;
@@ -85,16 +85,13 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
     {"http.proxy_protocol", "", "true|false",
      "Whether trusted proxies begin with the PROXY protocol.", false,
      SetFlag<&Config::http_proxy_protocol>, GetFlag<&Config::http_proxy_protocol>},
-    {"resp.proxy_protocol", "", "true|false", "The same where the Redis protocol is spoken.", false,
-     SetFlag<&Config::resp_proxy_protocol>, GetFlag<&Config::resp_proxy_protocol>},
     {"forward_auth.headers", "", "HEADER=ATTRIBUTE[,…]",
-     "What trusted proxies say of calls in headers of their own.", false,
-     [](Config& config, std::string_view text) {
-       return ReadPairs(text, "X-Tier=tier", config.forward_auth_headers);
-     },
+     "What trusted proxies say of calls in headers of their own.", false, SetProxyHeaders,
      [](const Config& config) { return PrintPairs(config.forward_auth_headers); }},
     {"resp.listen", "resp", "ADDRESS[,…]", "Where the Redis protocol is spoken.", false,
      SetAddresses<&Config::resp_listen>, GetList<&Config::resp_listen>},
+    {"resp.proxy_protocol", "", "true|false", "The same where the Redis protocol is spoken.", false,
+     SetFlag<&Config::resp_proxy_protocol>, GetFlag<&Config::resp_proxy_protocol>},
     {"threads", "", "N", "Event loops; 0 is one for each core.", false,
      SetNumber<&Config::threads, 0, 1024>, GetNumber<&Config::threads>},
     {"rules", "", "FILE", "The rules. Without it, the example rules.", false,

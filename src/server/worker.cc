@@ -133,7 +133,7 @@ api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
       facts.proxied_for ? facts.proxied_for : AddressOf(facts.peer.bytes());
   std::array<char, kMaxAddressText> text;
   return {.address = ip ? std::string(FormatAddress(*ip, text)) : std::string(),
-          .is_local = facts.peer.is_local() && !facts.proxied_for,
+          .is_local = facts.peer.is_local() && !facts.is_proxied,
           .port = facts.proxied_for ? std::uint16_t{0} : facts.peer.port(),
           .ip = ip,
           .asked_for_certificate = facts.asked_for_certificate,

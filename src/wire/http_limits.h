@@ -11,8 +11,8 @@ struct HttpLimits {
   /// All headers with their line ends; more is 431. A chunked body's extensions and trailers
   /// together may be as long again.
   std::size_t max_header_bytes = 16U << 10;
-  std::size_t max_headers = 100;        ///< At most 250; more is 431. Trailers likewise.
-  std::size_t max_body = 1024U * 1024;  ///< More is 413.
+  std::size_t max_headers = 100;    ///< At most 250; more is 431. Trailers likewise.
+  std::size_t max_body = 1U << 20;  ///< More is 413.
 };
 
 /// Why a request is refused.

@@ -126,6 +126,12 @@ class ProxyTests:
         connection.close()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
 
+    def status_of(self, *lines):
+        head = "\r\n".join(("GET /general HTTP/1.1", "Host: h", "Connection: close", *lines, "", ""))
+        with socket.create_connection(("127.0.0.1", self.proxy.port), timeout=PATIENCE) as client:
+            client.sendall(head.encode())
+            return int(client.makefile("rb").readline().split()[1])
+
     def test_allowed_answers_tell_what_is_left_and_denied_ones_when_to_come_back(self):
         for left in (2, 1, 0):
             status, headers, text = self.ask("/general")
@@ -170,6 +176,15 @@ class ProxyTests:
 
     def test_whoever_is_on_the_deny_list_gets_403(self):
         self.assertEqual(self.ask("/general", X_API_Key="blocked-key")[0], 403)
+
+    def test_credentials_that_contradict_each_other_are_refused(self):
+        self.assertEqual(self.status_of("X-API-Key: a", "X-API-Key: b"), 400)
+        self.assertEqual(self.upstream.calls, 0)
+
+    def test_what_sluice_cannot_read_does_not_pass(self):
+        for line in ("X-API-Key: a\x01b", "Accept: a\x01b", "X-API-Key: " + "a" * 9000):
+            self.assertNotEqual(self.status_of(line), 200, line[:20])
+        self.assertEqual(self.upstream.calls, 0)
 
     def test_calls_pass_while_sluice_is_gone_or_silent(self):
         self.sluice.process.send_signal(signal.SIGSTOP)

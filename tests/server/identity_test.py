@@ -6,13 +6,15 @@ import hmac
 import json
 import signal
 import struct
+import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from running import Server, receive_until, rules_in, until
+from running import Redis, Server, receive_until, rules_in, until
 
+CHALLENGE = 'Bearer error="invalid_token"'
 PER_ADDRESS = "rules: [{ id: api, per: ip, algorithm: fixed_window, limit: 1, window: 1d }]\n"
 PER_KEY = "rules: [{ id: api, per: api_key, algorithm: fixed_window, limit: 1, window: 1d }]\n"
 
@@ -75,6 +77,9 @@ class Addresses(OfServer):
         with server.connect(server.resp) as client:
             client.sendall(text + b"DEL key\r\n")
             self.assertTrue(receive_until(client, b"\r\n").startswith(b"-NO"), "it is not local")
+        with server.connect(server.resp) as client:
+            client.sendall(b"PROXY UNKNOWN\r\nDEL key\r\n")
+            self.assertTrue(receive_until(client, b"\r\n").startswith(b"-NO"), "nor is who isn't known")
 
     def test_a_trusted_proxy_must_begin_with_it(self):
         server = self.start(PER_ADDRESS, "--http-proxy-protocol", "true")
@@ -104,8 +109,8 @@ class Credentials(OfServer):
         self.assertEqual(ping(token(self.secret, sub="alice", exp=soon))[0], 200)
         self.assertEqual(ping(token(self.secret, sub="alice", exp=soon + 1))[0], 429)
         self.assertEqual(ping(token(self.secret, sub="bob", exp=soon))[0], 200)
-        self.assertEqual(ping(token(b"another secret, also long enough", sub="carol")), (401, "Bearer"))
-        self.assertEqual(ping(token(self.secret, sub="carol", exp=1)), (401, "Bearer"))
+        self.assertEqual(ping(token(b"another secret, also long enough", sub="carol")), (401, CHALLENGE))
+        self.assertEqual(ping(token(self.secret, sub="carol", exp=1)), (401, CHALLENGE))
 
     def test_new_keys_of_tokens_are_read_on_sighup(self):
         path = self.file("secret", self.secret)
@@ -134,6 +139,24 @@ class Credentials(OfServer):
         shown = server.ask("GET", "/admin/inspect?key=sk_1")[2]
         self.assertIn(hmac.new(self.secret, b"sk_1", hashlib.sha256).hexdigest(), shown)
         self.assertNotIn("sk_1", shown)
+
+    def test_no_store_holds_a_key(self):
+        redis = self.enterContext(Redis())
+        redis.start()
+        server = self.start(
+            PER_KEY, "--identity-hash-keys", "true", "--identity-hash-secret-file", self.file("secret", self.secret),
+            "--store", redis.url, "--store-deadline", "30s",
+        )  # fmt: skip
+        server.ask("GET", "/api/ping", headers={"X-API-Key": "sk_1"})
+        server.check("sk_2&algorithm=FIXED_WINDOW")
+        server.ask("POST", "/api/v1/rate-limit/check", '{"descriptors":[{"key":"sk_3","limit":5}]}')
+        throttle = ("CL.THROTTLE", "sk_4", "0", "1", "86400")
+        self.assertEqual([server.redis_cli(*throttle)[0] for _ in range(2)], ["0", "1"])
+        found = subprocess.run(["redis-cli", "-p", str(redis.port), "KEYS", "*"], capture_output=True, check=True).stdout
+        self.assertEqual(found.count(b"hmac"), 4, found)
+        self.assertNotIn(b"sk_", found)
+        self.assertEqual(server.redis_cli("DEL", "sk_0", "sk_4"), ["1"])
+        self.assertEqual(server.redis_cli(*throttle)[0], "0")
 
     def test_wrong_settings_are_told(self):
         with self.assertRaisesRegex(AssertionError, "identity: hashed keys need a secret"):

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from running import PATIENCE, Server, until
 
+PER_ADDRESS = "rules: [{ id: api, per: ip, algorithm: fixed_window, limit: 1, window: 1d }]\n"
+
 PER_SUBJECT = """
 rules:
   - { id: known, match: { tls_cn: alice }, per: tls_subject, algorithm: fixed_window, limit: 2, window: 1d }
@@ -109,11 +111,12 @@ class TlsTest(unittest.TestCase):
             input=say, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
 
-    def client(self, **identity):
+    def client(self, first=b"", **identity):
         context = ssl.create_default_context(cafile=str(self.authority.certificate))
         if identity:
             context.load_cert_chain(**identity)
         raw = socket.create_connection(("127.0.0.1", self.server.https), timeout=PATIENCE)
+        raw.sendall(first)
         return context.wrap_socket(raw, server_hostname="localhost")
 
 
@@ -149,6 +152,19 @@ class Talk(TlsTest):
                 body = json.loads(answers.read(int(head["Content-Length"])))
                 self.assertEqual(body["key"], f"client-{i}")
             sender.join(PATIENCE)
+
+    def test_a_proxy_tells_whom_it_speaks_for_before_the_handshake(self):
+        rules = self.folder / "rules.yaml"
+        rules.write_text(PER_ADDRESS, encoding="utf-8")
+        self.start("--http-proxy-protocol", "true", "--rules", rules)
+
+        def status(address, path="/api/ping"):
+            with self.client(first=f"PROXY TCP4 {address} 192.0.2.9 1234 443\r\n".encode()) as client:
+                client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                return int(client.makefile("rb").readline().split()[1])
+
+        self.assertEqual([status("192.0.2.1"), status("192.0.2.1"), status("192.0.2.2")], [200, 429, 200])
+        self.assertEqual(status("127.0.0.1", "/admin/rules"), 403)
 
     def test_redis_cli_asks_with_tls(self):
         server = self.start()

@@ -18,8 +18,8 @@ using algo::testing::RandomChoices;
 using algo::testing::TestSeeds;
 namespace lease = algo::lease;
 
-RedisDriver& TheDriver() {
-  static RedisDriver driver;
+RedisDriver<redis::testing::RedisServer>& TheDriver() {
+  static RedisDriver<redis::testing::RedisServer> driver;
   return driver;
 }
 

@@ -51,8 +51,9 @@ func (l *limiter) ask(call *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	for _, name := range l.config.Headers {
-		if value := call.Header.Get(name); value != "" {
-			question.Header.Set(name, value)
+		// All lines: Sluice refuses those that contradict each other.
+		for _, value := range call.Header.Values(name) {
+			question.Header.Add(name, value)
 		}
 	}
 	// Made here, so that none of them can come from the client.
