@@ -154,8 +154,9 @@ deny: ["2001:db8::2", sk_gone]
                           "{u}:address:requests:2001%3Adb8%3A%3A%2F64 costs 1"));
   EXPECT_THAT(Met(*rules, {{"ip", "2001:db8::2"}, {"ip_network", "2001:db8::/64"}}),
               ElementsAre("denied: 2001:db8::2"));
-  EXPECT_THAT(Met(*rules, {{"api_key", "sk_1"}, {"api_key_hash", "hmac:1"}}),
-              ElementsAre("{hmac%3A1}:client:requests: costs 1", "{hmac%3A1}:key:requests: costs 1"));
+  EXPECT_THAT(
+      Met(*rules, {{"api_key", "sk_1"}, {"api_key_hash", "hmac:1"}}),
+      ElementsAre("{hmac%3A1}:client:requests: costs 1", "{hmac%3A1}:key:requests: costs 1"));
   EXPECT_THAT(Met(*rules, {{"api_key", "sk_gone"}, {"api_key_hash", "hmac:1"}}),
               ElementsAre("denied: sk_gone"));
   // What stands for something is nothing without it.

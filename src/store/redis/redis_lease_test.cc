@@ -7,6 +7,7 @@
 
 #include "algo/lease.h"
 #include "algo/testing/choices.h"
+#include "redis/testing/redis_server.h"
 #include "store/redis/testing/redis_driver.h"
 
 namespace sluice::store::testing {
