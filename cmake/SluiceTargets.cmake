@@ -58,8 +58,11 @@ function(sluice_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock_main)
   add_dependencies(${arg_LABEL}_tests ${name})
   sluice_lto(${name} SKIP)
+  # Assertions take long to optimise, and gain nothing; instrumented ones all the more.
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${name} PRIVATE -O0)  # Instrumented assertions take long to optimise, and gain nothing.
+    target_compile_options(${name} PRIVATE -O0)
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${name} PRIVATE -O1)
   endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}/"

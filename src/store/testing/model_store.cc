@@ -1,9 +1,16 @@
 #include "store/testing/model_store.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include <sluice/limiter.h>
+
+#include "algo/testing/model.h"
 
 namespace sluice::store::testing {
 
@@ -24,14 +31,86 @@ Integer Clamp(WallTime now) { return algo::ClampTime(now).time_since_epoch().cou
 
 }  // namespace
 
+class ModelStore::Ledger {
+ public:
+  void Submit(Call& call);
+  [[nodiscard]] bool MayBeForgotten(const Key& key, WallTime now) const;
+
+ private:
+  using KeyName = std::tuple<std::string, std::string, std::string>;
+
+  struct Record {
+    algo::testing::KeyModel model;
+    Integer grant = 0;
+  };
+
+  /// A key in the course of one call.
+  struct View {
+    Record record;
+    bool must_write = false;
+    /// Of a call that is let in, before anything of this call is in the bucket.
+    Integer delay = 0;
+    /// What earlier uses of the key in this call are about to take.
+    Integer pending = 0;
+  };
+
+  struct Judgement {
+    Outcome outcome = Outcome::kAllowed;
+    Micros retry_after{0};
+    Integer delay = 0;
+  };
+
+  static std::optional<ErrorCode> Validate(const Call& call);
+  static KeyName NameOf(const Key& key);
+  static bool IsAsIfNeverUsed(const Record& record, const Integer& now);
+
+  /// The key as stored, or nullptr if it is as if never used.
+  Record* FindLive(const Use& use, const Integer& now);
+  View Look(const Use& use, const Integer& now);
+  std::map<KeyName, View> LookAtAll(const Call& call, const Integer& now);
+  void WriteAll(const Call& call, const std::map<KeyName, View>& views);
+
+  void Decide(Call& call, const Integer& now);
+  static Judgement Judge(const Use& use, const Integer& now, View& view);
+  Receipt TakeAsDecided(const Call& call, const Use& use, View& view);
+  Receipt Take(const Use& use, const Integer& cost, View& view);
+  static Verdict Status(const View& view, const Integer& now);
+
+  void Reset(Call& call, const Integer& now);
+  void RunEach(Call& call, const Integer& now);
+  static void Grant(const Use& use, View& view);
+  static void Adjust(const Use& use, View& view);
+  static void Inspect(Use& use, const Integer& now, const View& view);
+
+  std::map<KeyName, Record> keys_;
+  Integer latest_ = 0;
+  std::uint64_t last_slot_ = std::uint64_t{1} << 40;  ///< Far from ids that a test may choose.
+};
+
+ModelStore::ModelStore() : ledger_(std::make_unique<Ledger>()) {}
+ModelStore::~ModelStore() = default;
+
 Answered ModelStore::Submit(Call& call) {
+  ledger_->Submit(call);
+  return Answered::kNow;
+}
+
+void ModelStore::SubmitBatch(std::span<Call* const> calls) {
+  for (Call* call : calls) Submit(*call);
+}
+
+bool ModelStore::MayBeForgotten(const Key& key, WallTime now) const {
+  return ledger_->MayBeForgotten(key, now);
+}
+
+void ModelStore::Ledger::Submit(Call& call) {
   call.allowed = false;
   call.affected = 0;
   const std::optional<ErrorCode> error = Validate(call);
   call.ok = !error.has_value();
   if (error) {
     call.error = *error;
-    return Answered::kNow;
+    return;
   }
   for (Use& use : call.uses) {
     for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
@@ -59,14 +138,9 @@ Answered ModelStore::Submit(Call& call) {
     case Operation::kReturn:
       break;  // Refused.
   }
-  return Answered::kNow;
 }
 
-void ModelStore::SubmitBatch(std::span<Call* const> calls) {
-  for (Call* call : calls) Submit(*call);
-}
-
-std::optional<ErrorCode> ModelStore::Validate(const Call& call) {
+std::optional<ErrorCode> ModelStore::Ledger::Validate(const Call& call) {
   const Operation op = call.operation;
   if (op == Operation::kFetch || op == Operation::kReturn) return ErrorCode::kNotSupported;
   const std::int64_t least_cost = op == Operation::kGrant ? 1 : 0;
@@ -87,27 +161,27 @@ std::optional<ErrorCode> ModelStore::Validate(const Call& call) {
   return std::nullopt;
 }
 
-ModelStore::KeyName ModelStore::NameOf(const Key& key) {
+ModelStore::Ledger::KeyName ModelStore::Ledger::NameOf(const Key& key) {
   return {std::string(key.scope), std::string(key.tag), std::string(key.rest)};
 }
 
-bool ModelStore::IsAsIfNeverUsed(const Record& record, const Integer& now) {
+bool ModelStore::Ledger::IsAsIfNeverUsed(const Record& record, const Integer& now) {
   return record.grant == 0 && record.model.WhenFresh() <= now;
 }
 
-bool ModelStore::MayBeForgotten(const Key& key, WallTime now) const {
+bool ModelStore::Ledger::MayBeForgotten(const Key& key, WallTime now) const {
   const auto found = keys_.find(NameOf(key));
   return found != keys_.end() && IsAsIfNeverUsed(found->second, latest_) &&
          !IsAsIfNeverUsed(found->second, Clamp(now));
 }
 
-ModelStore::Record* ModelStore::FindLive(const Use& use, const Integer& now) {
+ModelStore::Ledger::Record* ModelStore::Ledger::FindLive(const Use& use, const Integer& now) {
   const auto found = keys_.find(NameOf(use.key));
   if (found == keys_.end() || IsAsIfNeverUsed(found->second, now)) return nullptr;
   return &found->second;
 }
 
-ModelStore::View ModelStore::Look(const Use& use, const Integer& now) {
+ModelStore::Ledger::View ModelStore::Ledger::Look(const Use& use, const Integer& now) {
   const LimitNumbers& limit = use.limit->numbers();
   const Record* stored = FindLive(use, now);
   View view{.record = stored ? *stored : Record{algo::testing::KeyModel(limit, now)}};
@@ -117,8 +191,8 @@ ModelStore::View ModelStore::Look(const Use& use, const Integer& now) {
   return view;
 }
 
-std::map<ModelStore::KeyName, ModelStore::View> ModelStore::LookAtAll(const Call& call,
-                                                                      const Integer& now) {
+std::map<ModelStore::Ledger::KeyName, ModelStore::Ledger::View> ModelStore::Ledger::LookAtAll(
+    const Call& call, const Integer& now) {
   std::map<KeyName, View> views;
   for (const Use& use : call.uses) {
     if (!views.contains(NameOf(use.key))) views.emplace(NameOf(use.key), Look(use, now));
@@ -126,14 +200,14 @@ std::map<ModelStore::KeyName, ModelStore::View> ModelStore::LookAtAll(const Call
   return views;
 }
 
-void ModelStore::WriteAll(const Call& call, const std::map<KeyName, View>& views) {
+void ModelStore::Ledger::WriteAll(const Call& call, const std::map<KeyName, View>& views) {
   for (const Use& use : call.uses) {
     const View& view = views.at(NameOf(use.key));
     if (view.must_write) keys_.insert_or_assign(NameOf(use.key), view.record);
   }
 }
 
-void ModelStore::Decide(Call& call, const Integer& now) {
+void ModelStore::Ledger::Decide(Call& call, const Integer& now) {
   std::map<KeyName, View> views = LookAtAll(call, now);
   call.allowed = true;
   for (Use& use : call.uses) {
@@ -154,7 +228,8 @@ void ModelStore::Decide(Call& call, const Integer& now) {
   if (call.operation != Operation::kPeek) WriteAll(call, views);
 }
 
-ModelStore::Judgement ModelStore::Judge(const Use& use, const Integer& now, View& view) {
+ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const Use& use, const Integer& now,
+                                                      View& view) {
   if (use.cost == 0 || view.record.model.Holds(use.slot)) return {};
 
   const Integer needed = view.pending + use.cost - view.record.grant;
@@ -168,7 +243,7 @@ ModelStore::Judgement ModelStore::Judge(const Use& use, const Integer& now, View
           .retry_after = WaitUntil(now, view.record.model.WhenLeft(needed))};
 }
 
-Receipt ModelStore::TakeAsDecided(const Call& call, const Use& use, View& view) {
+Receipt ModelStore::Ledger::TakeAsDecided(const Call& call, const Use& use, View& view) {
   if (call.allowed) {
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }
@@ -177,7 +252,7 @@ Receipt ModelStore::TakeAsDecided(const Call& call, const Use& use, View& view) 
   return Take(use, std::min<Integer>(use.cost, there), view);
 }
 
-Receipt ModelStore::Take(const Use& use, const Integer& cost, View& view) {
+Receipt ModelStore::Ledger::Take(const Use& use, const Integer& cost, View& view) {
   if (cost == 0) return {};
   view.must_write = true;
   const Integer from_grant = std::min(view.record.grant, cost);
@@ -193,7 +268,7 @@ Receipt ModelStore::Take(const Use& use, const Integer& cost, View& view) {
   return receipt;
 }
 
-Verdict ModelStore::Status(const View& view, const Integer& now) {
+Verdict ModelStore::Ledger::Status(const View& view, const Integer& now) {
   const algo::testing::KeyModel& model = view.record.model;
   const Integer left = std::max<Integer>(model.Left(), 0);
   return {.limit = model.limit().cap,
@@ -201,14 +276,14 @@ Verdict ModelStore::Status(const View& view, const Integer& now) {
           .reset_after = WaitUntil(now, model.WhenFresh())};
 }
 
-void ModelStore::Reset(Call& call, const Integer& now) {
+void ModelStore::Ledger::Reset(Call& call, const Integer& now) {
   for (const Use& use : call.uses) {
     if (FindLive(use, now) != nullptr) ++call.affected;
     keys_.erase(NameOf(use.key));
   }
 }
 
-void ModelStore::RunEach(Call& call, const Integer& now) {
+void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
   std::map<KeyName, View> views = LookAtAll(call, now);
   for (Use& use : call.uses) {
     View& view = views.at(NameOf(use.key));
@@ -228,12 +303,12 @@ void ModelStore::RunEach(Call& call, const Integer& now) {
   if (call.operation != Operation::kInspect) WriteAll(call, views);
 }
 
-void ModelStore::Grant(const Use& use, View& view) {
+void ModelStore::Ledger::Grant(const Use& use, View& view) {
   view.record.grant = std::min<Integer>(view.record.grant + use.cost, kMaxAmount);
   view.must_write = true;
 }
 
-void ModelStore::Adjust(const Use& use, View& view) {
+void ModelStore::Ledger::Adjust(const Use& use, View& view) {
   const Integer taken = Integer(use.receipt.amount) + use.receipt.from_grant;
   const Integer at = use.receipt.at.time_since_epoch().count();
   view.must_write = true;
@@ -247,7 +322,7 @@ void ModelStore::Adjust(const Use& use, View& view) {
   view.record.grant = std::min<Integer>(view.record.grant + back - to_limit, kMaxAmount);
 }
 
-void ModelStore::Inspect(Use& use, const Integer& now, const View& view) {
+void ModelStore::Ledger::Inspect(Use& use, const Integer& now, const View& view) {
   if (use.inspection == nullptr) return;
   use.inspection->live = view.record.grant > 0 || view.record.model.WhenFresh() > now;
   use.inspection->level = Narrow(view.record.model.Left());

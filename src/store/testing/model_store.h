@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
+#include <memory>
 #include <span>
-#include <string>
-#include <tuple>
 
-#include "algo/testing/model.h"
 #include "store/store.h"
 
 namespace sluice::store::testing {
@@ -20,6 +15,9 @@ namespace sluice::store::testing {
 /// dropped it.
 class ModelStore final : public Store {
  public:
+  ModelStore();
+  ~ModelStore() override;
+
   Answered Submit(Call& call) override;
   void SubmitBatch(std::span<Call* const> calls) override;
 
@@ -28,55 +26,10 @@ class ModelStore final : public Store {
   [[nodiscard]] bool MayBeForgotten(const Key& key, WallTime now) const;
 
  private:
-  using Integer = algo::testing::Integer;
-  using KeyName = std::tuple<std::string, std::string, std::string>;
+  class Ledger;
 
-  struct Record {
-    algo::testing::KeyModel model;
-    Integer grant = 0;
-  };
-
-  /// A key in the course of one call.
-  struct View {
-    Record record;
-    bool must_write = false;
-    /// Of a call that is let in, before anything of this call is in the bucket.
-    Integer delay = 0;
-    /// What earlier uses of the key in this call are about to take.
-    Integer pending = 0;
-  };
-
-  struct Judgement {
-    Outcome outcome = Outcome::kAllowed;
-    Micros retry_after{0};
-    Integer delay = 0;
-  };
-
-  static std::optional<ErrorCode> Validate(const Call& call);
-  static KeyName NameOf(const Key& key);
-  static bool IsAsIfNeverUsed(const Record& record, const Integer& now);
-
-  /// The key as stored, or nullptr if it is as if never used.
-  Record* FindLive(const Use& use, const Integer& now);
-  View Look(const Use& use, const Integer& now);
-  std::map<KeyName, View> LookAtAll(const Call& call, const Integer& now);
-  void WriteAll(const Call& call, const std::map<KeyName, View>& views);
-
-  void Decide(Call& call, const Integer& now);
-  static Judgement Judge(const Use& use, const Integer& now, View& view);
-  Receipt TakeAsDecided(const Call& call, const Use& use, View& view);
-  Receipt Take(const Use& use, const Integer& cost, View& view);
-  static Verdict Status(const View& view, const Integer& now);
-
-  void Reset(Call& call, const Integer& now);
-  void RunEach(Call& call, const Integer& now);
-  static void Grant(const Use& use, View& view);
-  static void Adjust(const Use& use, View& view);
-  static void Inspect(Use& use, const Integer& now, const View& view);
-
-  std::map<KeyName, Record> keys_;
-  Integer latest_ = 0;
-  std::uint64_t last_slot_ = std::uint64_t{1} << 40;  ///< Far from ids that a test may choose.
+  /// Apart, since the numbers that it counts with take a compiler long to read.
+  std::unique_ptr<Ledger> ledger_;
 };
 
 }  // namespace sluice::store::testing
