@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice::wire {
+
+/// Appends a protobuf message to a string.
+///
+///     ProtoWriter writer(out);
+///     writer.Uint(1, code);
+///     const ProtoWriter::Message limit = writer.Begin(2);
+///     writer.Uint(1, requests_per_unit).Bytes(3, name);
+///     writer.End(limit);
+class ProtoWriter {
+ public:
+  /// A message inside a message that is being written.
+  struct Message {
+    std::size_t begin;
+  };
+
+  explicit ProtoWriter(std::string& out) : out_(out) {}
+
+  // Nothing is written for a value that proto3 takes for granted: 0, false, "".
+
+  /// uint32, uint64, bool, an enum; and int32, int64 that are not negative.
+  ProtoWriter& Uint(std::uint32_t field, std::uint64_t value);
+  ProtoWriter& Bytes(std::uint32_t field, std::string_view value);
+
+  /// What is written until its End is the message. Always there, also if it is empty.
+  [[nodiscard]] Message Begin(std::uint32_t field);
+  void End(Message message);
+
+ private:
+  std::string& out_;
+};
+
+}  // namespace sluice::wire
