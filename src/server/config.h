@@ -61,7 +61,9 @@ struct Config {
   /// What trusted proxies say of calls in headers of their own: header and attribute.
   std::vector<std::pair<std::string, std::string>> forward_auth_headers;
 
-  std::string rules;  ///< A file. Empty: the example rules.
+  std::string rules;         ///< A file. Empty: the example rules.
+  std::string envoy_config;  ///< A directory. Empty: there is none.
+  bool envoy_merge_domains = false;
   std::string enforcement = "on";
 
   std::string store = "memory";  ///< Or where Redis is.
