@@ -17,6 +17,8 @@
 
 namespace sluice::api {
 
+class EnvoyDesk;
+
 enum class Protocol : std::uint8_t { kHttp, kResp };
 
 /// Both are Prometheus'.
@@ -80,6 +82,9 @@ class Host {
   virtual void CountProtocolError(Protocol protocol) = 0;
   /// Good until the next turn of the loop.
   [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
+
+  /// What Envoy's service goes by; null: there is no such service.
+  [[nodiscard]] virtual EnvoyDesk* envoy() { return nullptr; }
 
   // ---- What only some may do.
 
