@@ -55,13 +55,22 @@ class FoundKey {
  private:
   friend class Domain;
 
+  void Clear();
+  /// One of the values that the counter is by.
+  void Add(std::string_view value);
+  void Finish(std::string_view scope, std::string_view tag_of_all);
+
   Key key_;
   std::string text_;
+  std::size_t values_ = 0;
 };
+
+class DomainTables;
 
 /// The descriptors of one domain. Immutable, so any thread may ask.
 class Domain {
  public:
+  explicit Domain(std::unique_ptr<const DomainTables> tables);
   ~Domain();
   Domain(const Domain&) = delete;
   Domain& operator=(const Domain&) = delete;
@@ -74,20 +83,17 @@ class Domain {
   const Node* Find(std::span<const Entry> entries, FoundKey& key) const;
 
   /// The counter of a limit that a request brings itself, instead of one of ours.
-  void KeyOf(std::span<const Entry> entries, FoundKey& key) const;
+  void KeyOf(std::span<const Entry> entries, FoundKey& key, Unit unit = Unit::kUnknown) const;
 
  private:
-  friend class ConfigBuilder;
-  struct Tables;
-
-  Domain();
-
-  std::unique_ptr<Tables> tables_;
+  std::unique_ptr<const DomainTables> tables_;
 };
 
 /// All domains. Immutable, shared by all threads.
 class Config {
  public:
+  /// `nodes` are those of the domains.
+  Config(std::vector<std::unique_ptr<const Domain>> domains, std::vector<const Node*> nodes);
   ~Config();
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
@@ -96,15 +102,11 @@ class Config {
   [[nodiscard]] const Domain* FindDomain(std::string_view name) const;
 
   /// In the order of their names.
-  [[nodiscard]] std::span<const std::unique_ptr<const Domain>> domains() const;
+  [[nodiscard]] std::span<const std::unique_ptr<const Domain>> domains() const { return domains_; }
   /// Those of all domains, in the order of the files.
-  [[nodiscard]] std::span<const Node* const> nodes() const;
+  [[nodiscard]] std::span<const Node* const> nodes() const { return nodes_; }
 
  private:
-  friend class ConfigBuilder;
-
-  Config();
-
   std::vector<std::unique_ptr<const Domain>> domains_;
   std::vector<const Node*> nodes_;
 };

@@ -3,8 +3,6 @@
 #include <array>
 #include <chrono>
 
-#include "rules/reading.h"
-
 namespace sluice::envoy {
 namespace {
 
@@ -33,13 +31,6 @@ Micros LengthOf(Unit unit) {
     if (known.unit == unit) return known.length;
   }
   return Micros{0};
-}
-
-std::optional<Unit> UnitOf(std::string_view name) {
-  for (const Known& known : kKnown) {
-    if (rules::IsSameWord(known.name, name)) return known.unit;
-  }
-  return std::nullopt;
 }
 
 Unit UnitOf(Micros length) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include <sluice/time.h>
@@ -22,9 +21,6 @@ enum class Unit : std::uint8_t {
 
 /// A month has 30 days and a year 365. 0 of kUnknown, and of numbers that are no unit.
 [[nodiscard]] Micros LengthOf(Unit unit);
-
-/// "second", in any case.
-[[nodiscard]] std::optional<Unit> UnitOf(std::string_view name);
 
 /// The unit that is so long; kUnknown if there is none.
 [[nodiscard]] Unit UnitOf(Micros length);
