@@ -77,6 +77,8 @@ class Limiter {
   /// From now on, what `leases` last knew to be left is where the fallback begins, instead of full.
   /// Null: nothing is known. It must outlive the limiter.
   void StartLocalFrom(lease::LeaseTable* leases) { leases_ = leases; }
+  /// Those that questions without limits of their own are judged by.
+  [[nodiscard]] rules::RulesReader& rules() { return rules_; }
 
   /// kNow: the answer is there. kLater: `on_done` will be run, never before this returns. What the
   /// answer points to (rules, limits) is good until the next call of the limiter or, if the answer
@@ -96,6 +98,7 @@ class Limiter {
   bool MeetRules(Question& question, const rules::RuleSet* rules);
   bool MeetOwnLimits(Question& question);
   void AddUse(Question& question, const rules::MetLimit& met, Mode mode);
+  bool DeniedByRejection(Question& question);
   void Conclude(Question& question);
   void Judge(Question& question);
   void AskFallback(Question& question, std::span<const std::size_t> local);

@@ -37,6 +37,7 @@ struct Use {
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
+  bool only_looks = false;    ///< Judged by its cost, of which nothing is taken.
   /// An enforced check may be decided by tokens taken ahead; other operations are about a key for
   /// which that is so.
   bool may_lease = false;
