@@ -23,7 +23,7 @@ Process StartSluice(const std::string& listen, std::size_t loops,
   const std::uint16_t port = redis::testing::FreePort();
   std::vector<std::string> command{program.string(), "serve",   "--store",   "memory",
                                    "--rules",        rule_file, "--threads", std::to_string(loops)};
-  for (const std::string plain : {"--http", "--resp"}) {
+  for (const std::string plain : {"--http", "--resp", "--grpc"}) {
     if (plain != listen) command.insert(command.end(), {plain, "none"});
   }
   command.insert(command.end(), {listen, "127.0.0.1:" + std::to_string(port)});

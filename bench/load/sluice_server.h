@@ -16,7 +16,8 @@ namespace sluice::bench {
 /// - with the endpoint /search a second one;
 /// - with the endpoint /closed one of a single call a day, so that the next is denied.
 ///
-/// `listen` is the flag of the listener: "--http", "--http-tls" or "--resp". The rules are written
+/// `listen` is the flag of the listener: "--http", "--http-tls", "--resp" or
+/// "--grpc". The rules are written
 /// to the folder. `more` are further flags.
 Process StartSluice(const std::string& listen, std::size_t loops,
                     const rules::testing::Folder& folder,
