@@ -14,10 +14,11 @@
 #include "identity/identifier.h"
 #include "limiter/limiter.h"
 #include "rules/live_rules.h"
+#include "wire/http2_guard.h"
 
 namespace sluice::api {
 
-enum class Protocol : std::uint8_t { kHttp, kResp };
+enum class Protocol : std::uint8_t { kHttp, kResp, kGrpc };
 
 /// Both are Prometheus'.
 enum class MetricsFormat : std::uint8_t { kPlain, kOpenMetrics };
@@ -78,6 +79,8 @@ class Host {
   /// A call was answered: to be counted.
   virtual void CountAnswer(Protocol protocol, const limiter::Question& question) = 0;
   virtual void CountProtocolError(Protocol protocol) = 0;
+  /// A connection was ended for what its client did.
+  virtual void CountAbuse(wire::Http2Abuse /*abuse*/) {}
   /// Good until the next turn of the loop.
   [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
 

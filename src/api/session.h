@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
+
 namespace sluice::api {
 
 /// Requests of one session that may wait for a store, unless something else is configured.
@@ -53,6 +55,9 @@ class Session {
 
   /// The server is about to end: answer what has been asked and close.
   virtual void Drain() = 0;
+
+  /// Run now and then, about once a second. Whatever comes of it is in `output` or `closing`.
+  virtual void LookAtTime(SteadyTime /*now*/) {}
 
  protected:
   std::string output_;

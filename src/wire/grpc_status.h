@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sluice::wire {
+
+/// What became of a gRPC call, with gRPC's numbers.
+enum class GrpcStatus : std::uint8_t {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+/// Its number as `grpc-status` has it.
+[[nodiscard]] std::string_view NumberOf(GrpcStatus status);
+
+/// Appends a message as `grpc-message` has it: what is not visible ASCII, and '%', as %XX.
+void AppendPercentEncoded(std::string_view message, std::string& out);
+
+}  // namespace sluice::wire

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <sluice/time.h>
+
+namespace sluice::wire {
+
+/// What `grpc-timeout` says: up to eight digits and a unit (H, M, S, m, u, n), as "20m". Parts of a
+/// microsecond count as a whole one. Nothing: it is malformed.
+[[nodiscard]] std::optional<Micros> ParseGrpcTimeout(std::string_view text);
+
+}  // namespace sluice::wire

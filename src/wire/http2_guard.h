@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <sluice/time.h>
+
+namespace sluice::wire {
+
+/// How a client can make a server work for nothing.
+enum class Http2Abuse : std::uint8_t {
+  kResets,  ///< Requests that are taken back, or that we must take back.
+  kPings,
+  kSettings,
+  kWindowUpdates,  ///< A few bytes at a time.
+  kEmptyData,
+  kPriorities,     ///< Those, and frames of no known kind.
+  kContinuations,  ///< Headers that don't end.
+  kHeaders,        ///< Few bytes that stand for many.
+  kSlowReader,     ///< Answers that are not taken.
+};
+
+/// Counts what a client may do now and then, but not all the time. Each kind has a budget, which
+/// time refills; requests that were answered refill some of them too, for those need pings, windows
+/// and now and then a reset.
+class Http2Guard {
+ public:
+  Http2Guard() {
+    for (std::size_t i = 0; i < kBounds.size(); ++i) left_[i] = kBounds[i].most * kOne;
+  }
+
+  /// False: too much of it. Of the first six kinds.
+  [[nodiscard]] bool Spend(Http2Abuse kind) {
+    return (left_[static_cast<std::size_t>(kind)] -= kOne) >= 0;
+  }
+
+  void Answered() {
+    for (std::size_t i = 0; i < kBounds.size(); ++i) Add(i, kBounds[i].per_answer * kOne);
+  }
+  void Passed(Micros time);
+
+ private:
+  static constexpr std::int64_t kOne = 1'000'000;  // So that a microsecond refills something.
+
+  struct Bound {
+    std::int64_t most;
+    std::int64_t per_second;
+    std::int64_t per_answer;
+  };
+  // In the order of Http2Abuse.
+  static constexpr std::array<Bound, 6> kBounds{{
+      {.most = 1000, .per_second = 100, .per_answer = 1},      // kResets
+      {.most = 1000, .per_second = 100, .per_answer = 1},      // kPings
+      {.most = 100, .per_second = 1, .per_answer = 0},         // kSettings
+      {.most = 10'000, .per_second = 1000, .per_answer = 10},  // kWindowUpdates
+      {.most = 1000, .per_second = 100, .per_answer = 1},      // kEmptyData
+      {.most = 1000, .per_second = 10, .per_answer = 1},       // kPriorities
+  }};
+
+  void Add(std::size_t i, std::int64_t more) {
+    const std::int64_t most = kBounds[i].most * kOne;
+    left_[i] = left_[i] + more < most ? left_[i] + more : most;
+  }
+
+  std::array<std::int64_t, kBounds.size()> left_{};
+};
+
+}  // namespace sluice::wire
