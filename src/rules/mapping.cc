@@ -52,8 +52,9 @@ bool Has(const FieldNames& names, std::string_view name) {
 }  // namespace
 
 FieldNames::FieldNames(std::string_view what,
-                       std::initializer_list<std::vector<std::string_view>> names)
-    : what_(what) {
+                       std::initializer_list<std::vector<std::string_view>> names,
+                       std::string_view document)
+    : what_(what), document_(document) {
   for (const auto& group : names) all_.insert(all_.end(), group.begin(), group.end());
   assert(all_.size() <= kMost);
   for (std::size_t i = 0; i < all_.size(); ++i) index_.emplace(all_[i], i);
@@ -123,10 +124,11 @@ void Mapping::ReportUnknown(const Field& field) {
     message += "; conditions stand under `match`";
   } else if (!suggestion.empty()) {
     message += suggestion;
-  } else if (Has(RuleFields(), field.name)) {
+  } else if (names_.document() == RuleFields().document() && Has(RuleFields(), field.name)) {
     message += "; it belongs to a rule, not to " + std::string(names_.what());
   } else if (names_.all().size() > kMaxListed) {
-    message += "; docs/rules.md has the fields of " + std::string(names_.what());
+    message += "; " + std::string(names_.document()) + " has the fields of " +
+               std::string(names_.what());
   } else {
     message += "; " + std::string(names_.what()) + " has ";
     for (std::size_t i = 0; i < names_.all().size(); ++i) {

@@ -16,16 +16,19 @@ class FieldNames {
  public:
   static constexpr std::size_t kMost = 64;
 
-  /// `what` is for messages: "a rule".
-  FieldNames(std::string_view what, std::initializer_list<std::vector<std::string_view>> names);
+  /// `what` is for messages: "a rule"; `document` is the one that has all of them.
+  FieldNames(std::string_view what, std::initializer_list<std::vector<std::string_view>> names,
+             std::string_view document = "docs/rules.md");
 
   [[nodiscard]] std::string_view what() const { return what_; }
+  [[nodiscard]] std::string_view document() const { return document_; }
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   /// kMost if there is none.
   [[nodiscard]] std::size_t IndexOf(std::string_view name) const;
 
  private:
   std::string_view what_;
+  std::string_view document_;
   std::vector<std::string_view> all_;
   std::unordered_map<std::string_view, std::size_t> index_;
 };
@@ -40,6 +43,7 @@ class Mapping {
   /// Whichever of two names for one thing is there; a mistake if both are.
   [[nodiscard]] Field Either(std::string_view name, std::string_view other) const;
 
+  [[nodiscard]] const FieldNames& names() const { return names_; }
   [[nodiscard]] const FieldPath* path() const { return path_; }
   [[nodiscard]] Reading& reading() const { return reading_; }
   /// False: it was no mapping at all, which has been said.
