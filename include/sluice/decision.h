@@ -12,6 +12,7 @@ enum class Mode : std::uint8_t {
   kEnforce,
   kShadow,  ///< Judged apart: never denies, takes only if the call passes and it would allow it.
   kForce,   ///< Never denies; takes even below zero. For usage that is known only afterwards.
+  kQuota,  ///< Denies only if all of the call's quotas would; takes if the call passes and it fits.
 };
 
 enum class Outcome : std::uint8_t {

@@ -16,8 +16,8 @@ using store::Use;
 namespace {
 
 bool MayLease(const Use& use) {
-  return use.may_lease && use.mode == Mode::kEnforce && !use.count_denied && use.cost >= 1 &&
-         use.cost <= use.limit->cap() && store::Fits(use.key);
+  return use.may_lease && use.mode == Mode::kEnforce && !use.count_denied && !use.only_looks &&
+         use.cost >= 1 && use.cost <= use.limit->cap() && store::Fits(use.key);
 }
 
 bool MayLease(const Call& call) {

@@ -35,7 +35,7 @@ void JudgeUse(Use& use, Subject& subject, WallTime now) {
   const bool fits = from_limit == 0 || from_limit <= left;
   if (fits || use.mode == Mode::kForce) {
     if (from_limit > 0) use.verdict.delay = algo::DelayOf(limit, state);
-    if (use.mode != Mode::kShadow) subject.pending = wanted;
+    if (use.mode != Mode::kShadow && !use.only_looks) subject.pending = wanted;
   } else if (from_limit > limit.cap) {
     use.verdict.outcome = Outcome::kNeverFits;
     use.verdict.retry_after = kMaxWait;
@@ -64,35 +64,31 @@ void TakeUse(Use& use, Subject& subject, std::int64_t cost) {
   use.receipt.at = state.at;
 }
 
-bool Takes(const Use& use) {
-  return use.mode != Mode::kShadow || use.verdict.outcome == Outcome::kAllowed;
+// What a call that passes takes.
+std::int64_t TakenBy(const Use& use) {
+  return use.only_looks || use.verdict.outcome != Outcome::kAllowed ? 0 : use.cost;
 }
 
 // What a denied call takes from a limit that counts denied calls: what is there, and no debt.
 std::int64_t CountedWhenDenied(const Use& use, const State& state, WallTime now) {
-  if (!use.count_denied || use.mode == Mode::kShadow || IsConcurrency(use)) return 0;
+  if (!use.count_denied || use.only_looks || use.mode == Mode::kShadow || IsConcurrency(use)) {
+    return 0;
+  }
   const std::int64_t left = algo::Left(use.limit->numbers(), now, state);
   return std::min(use.cost, std::max(left, std::int64_t{0}) + state.grant);
 }
 
 void Check(Call& call, std::span<Subject* const> subjects) {
-  call.allowed = true;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    Use& use = call.uses[i];
-    JudgeUse(use, *subjects[i], call.now);
-    if (use.mode == Mode::kEnforce && use.verdict.outcome != Outcome::kAllowed) {
-      call.allowed = false;
-    }
+    JudgeUse(call.uses[i], *subjects[i], call.now);
   }
+  call.allowed = Passes(call.uses);
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     Use& use = call.uses[i];
     Subject& subject = *subjects[i];
     if (call.operation == Operation::kCheck) {
-      if (!call.allowed) {
-        TakeUse(use, subject, CountedWhenDenied(use, subject.state, call.now));
-      } else if (Takes(use)) {
-        TakeUse(use, subject, use.cost);
-      }
+      TakeUse(use, subject,
+              call.allowed ? TakenBy(use) : CountedWhenDenied(use, subject.state, call.now));
     }
     if (!call.allowed) use.verdict.delay = Micros{0};
     ShowState(use.limit->numbers(), call.now, subject.state, use.verdict);

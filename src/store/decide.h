@@ -18,6 +18,21 @@ struct Subject {
   bool changed = false;      ///< To be written back.
 };
 
+/// Whether a call passes, by what its limits said: none that is enforced may deny it, nor may all
+/// of its quotas.
+inline bool Passes(std::span<const Use> uses) {
+  bool any_quota = false;
+  bool any_quota_fits = false;
+  for (const Use& use : uses) {
+    const bool fits = use.verdict.outcome == Outcome::kAllowed;
+    if (use.mode == Mode::kEnforce && !fits) return false;
+    if (use.mode != Mode::kQuota) continue;
+    any_quota = true;
+    any_quota_fits = any_quota_fits || fits;
+  }
+  return !any_quota || any_quota_fits;
+}
+
 inline bool Fits(const Key& key) {
   return key.scope.size() <= kMaxKeyBytes && key.tag.size() + key.rest.size() <= kMaxKeyBytes;
 }

@@ -37,6 +37,7 @@ struct Use {
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
+  bool only_looks = false;    ///< Judged by its cost, of which nothing is taken.
   bool may_lease = false;     ///< An enforced check may be decided by tokens taken ahead.
   std::uint64_t slot = 0;     ///< Concurrency; 0 lets the store choose an id.
   Receipt receipt;            ///< Answer of a check; question of an adjustment.

@@ -93,6 +93,8 @@ char LetterOf(Mode mode) {
       return 's';
     case Mode::kForce:
       return 'f';
+    case Mode::kQuota:
+      return 'q';
   }
   return '?';
 }
@@ -129,7 +131,8 @@ void AppendLimit(const LimitNumbers& limit, std::string& out) {
 }
 
 bool TakesSlot(const Call& call, const Use& use) {
-  return call.operation == Operation::kCheck && use.limit->algorithm() == Algorithm::kConcurrency;
+  return call.operation == Operation::kCheck && !use.only_looks &&
+         use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
 bool NamesSlot(const Use& use) {
@@ -141,8 +144,8 @@ bool Leases(const Call& call) {
 }
 
 bool HasParticulars(const Call& call, const Use& use) {
-  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || NamesSlot(use) ||
-         TakesSlot(call, use) || call.operation == Operation::kAdjust;
+  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.only_looks ||
+         NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust;
 }
 
 void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
@@ -163,7 +166,7 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
   if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
   const bool takes_slot = TakesSlot(call, use);
   out.push_back(LetterOf(use.mode));
-  out.push_back(use.count_denied ? 'd' : '-');
+  out.push_back(use.only_looks ? 'l' : use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
   if (NamesSlot(use)) {
     out.push_back('o');  // The caller's own: it may be held already.

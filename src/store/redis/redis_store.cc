@@ -57,6 +57,7 @@ struct Undoing {
     use.cost = 0;
     use.mode = Mode::kEnforce;
     use.count_denied = false;
+    use.only_looks = false;
     use.slot = is_slot ? taken.receipt.slot : 0;
     call.operation = is_slot ? Operation::kRelease : Operation::kAdjust;
     call.uses = {&use, 1};

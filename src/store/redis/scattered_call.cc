@@ -4,13 +4,14 @@
 #include <memory>
 #include <numeric>
 
+#include "store/decide.h"
 #include "store/redis/message.h"
 
 namespace sluice::store {
 namespace {
 
 bool CountsDenied(const Use& use) {
-  return use.count_denied && use.mode != Mode::kShadow &&
+  return use.count_denied && !use.only_looks && use.mode != Mode::kShadow &&
          use.limit->algorithm() != Algorithm::kConcurrency;
 }
 
@@ -107,20 +108,30 @@ void ScatteredCall::OnDone(const Call& done) {
 void ScatteredCall::JudgeLook() {
   if (failed_ > 0) return Fail(error_);
   for (const Use& use : uses_) looked_.push_back(use.verdict);
-  const bool allowed =
-      std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.call.allowed; });
-  if (!allowed) return Count(0);
+  if (!Passes(uses_)) return Count(0);
   stage_ = Stage::kTake;
   TakeNext();
 }
 
 void ScatteredCall::TakeNext() {
-  if (taken_ == parts_.size()) return Answer(true);
-  RunPart(parts_[taken_], Operation::kCheck);
+  if (taken_ < parts_.size()) {
+    // No place knows of the quotas in the others: each takes if it fits, and denies nothing.
+    for (Use& use : UsesOf(parts_[taken_])) {
+      if (use.mode == Mode::kQuota) use.mode = Mode::kShadow;
+    }
+    return RunPart(parts_[taken_], Operation::kCheck);
+  }
+  if (Passes(uses_)) return Answer(true);
+  GiveBackTaken();
+  Count(taken_);
 }
 
 void ScatteredCall::JudgeTake() {
-  const Call& part = parts_[taken_].call;
+  const Part& taken = parts_[taken_];
+  for (std::size_t i = 0; i < taken.count; ++i) {
+    uses_[taken.first + i].mode = call_.uses[original_[taken.first + i]].mode;
+  }
+  const Call& part = taken.call;
   if (part.ok && part.allowed) {
     ++taken_;
     return TakeNext();
@@ -186,12 +197,8 @@ void ScatteredCall::AnswerEach() {
     const bool some_happened = failed_ < parts_.size() && !OnlyReads(call_.operation);
     return Fail(some_happened ? ErrorCode::kStoreTimeout : error_);
   }
-  bool allowed = true;
-  for (const Part& part : parts_) {
-    allowed = allowed && part.call.allowed;
-    call_.affected += part.call.affected;
-  }
-  Answer(allowed);
+  for (const Part& part : parts_) call_.affected += part.call.affected;
+  Answer(call_.operation != Operation::kPeek || Passes(uses_));
 }
 
 void ScatteredCall::Answer(bool allowed) {

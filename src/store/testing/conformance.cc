@@ -285,6 +285,50 @@ void AForcedChargeGoesBelowZero(Driver& driver) {
   EXPECT_EQ(client.Check(limit, "k").verdict.retry_after, milliseconds(1600));
 }
 
+void QuotasDenyOnlyTogether(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit five = FivePerMinute();
+  const Limit ten = TenPerSecond();
+  client.At(kStart).Check(five, "a", 4);
+  std::vector<Use> uses = {client.UseOf(five, "a", 3), client.UseOf(five, "b", 3),
+                           client.UseOf(ten, "c", 3)};
+  uses[0].mode = uses[1].mode = Mode::kQuota;
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kDenied);
+  EXPECT_EQ(uses[0].receipt, Receipt{});
+  EXPECT_EQ(uses[1].verdict.remaining, 2);
+  EXPECT_EQ(uses[2].verdict.remaining, 7);
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[1]), Outcome::kDenied);
+  EXPECT_EQ(uses[2].verdict.remaining, 7);
+}
+
+void AnEnforcedLimitDeniesWhateverQuotasSay(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit five = FivePerMinute();
+  client.At(kStart).Check(five, "a", 5);
+  std::vector<Use> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
+  uses[1].mode = Mode::kQuota;
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(uses[1].verdict.remaining, 5);
+}
+
+void ALookDeniesAndTakesNothing(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit five = FivePerMinute();
+  client.At(kStart).Check(five, "a", 4);
+  std::vector<Use> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
+  uses[0].only_looks = true;
+  EXPECT_TRUE(client.CheckAll(uses));
+  EXPECT_EQ(uses[0].verdict.remaining, 1);
+  EXPECT_EQ(uses[0].receipt, Receipt{});
+  EXPECT_EQ(uses[1].verdict.remaining, 4);
+  client.Check(five, "a", 1);
+  EXPECT_FALSE(client.CheckAll(uses));
+  EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kDenied);
+  EXPECT_EQ(uses[1].verdict.remaining, 4);
+}
+
 void ACountedDenialTakesWhatIsLeft(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = FivePerMinute();
@@ -499,6 +543,9 @@ constexpr ConformanceCase kCases[] = {
     SLUICE_CASE(SeveralLimitsTakeAllOrNothing),
     SLUICE_CASE(TwoUsesOfOneKeySeeEachOther),
     SLUICE_CASE(AShadowNeverDenies),
+    SLUICE_CASE(QuotasDenyOnlyTogether),
+    SLUICE_CASE(AnEnforcedLimitDeniesWhateverQuotasSay),
+    SLUICE_CASE(ALookDeniesAndTakesNothing),
     SLUICE_CASE(AForcedChargeGoesBelowZero),
     SLUICE_CASE(ACountedDenialTakesWhatIsLeft),
     SLUICE_CASE(AGrantIsSpentFirstAndMayExceedTheCap),

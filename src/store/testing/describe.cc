@@ -40,6 +40,8 @@ const char* NameOf(Mode mode) {
       return "shadow";
     case Mode::kForce:
       return "force";
+    case Mode::kQuota:
+      return "quota";
   }
   return "?";
 }
@@ -142,9 +144,9 @@ std::string DescribeCall(const Call& call) {
   out << '\n';
   for (const Use& use : call.uses) {
     out << "    " << use.key.tag.substr(0, 8) << '|' << use.key.rest << ' ' << use.limit->numbers()
-        << ' ' << NameOf(use.mode) << (use.count_denied ? " count_denied" : "") << " cost "
-        << use.cost << " slot " << use.slot << "\n        -> " << use.verdict << ", " << use.receipt
-        << '\n';
+        << ' ' << NameOf(use.mode) << (use.count_denied ? " count_denied" : "")
+        << (use.only_looks ? " only_looks" : "") << " cost " << use.cost << " slot " << use.slot
+        << "\n        -> " << use.verdict << ", " << use.receipt << '\n';
   }
   return out.str();
 }

@@ -142,6 +142,12 @@ void ModelStore::Decide(Call& call, const Integer& now) {
     use.verdict.delay = Micros{Narrow(judgement.delay)};
     if (use.mode == Mode::kEnforce && judgement.outcome != Outcome::kAllowed) call.allowed = false;
   }
+  const auto is_quota = [](const Use& use) { return use.mode == Mode::kQuota; };
+  const auto is_over = [](const Use& use) { return use.verdict.outcome != Outcome::kAllowed; };
+  const auto quotas = std::count_if(call.uses.begin(), call.uses.end(), is_quota);
+  const auto over = std::count_if(call.uses.begin(), call.uses.end(),
+                                  [&](const Use& use) { return is_quota(use) && is_over(use); });
+  if (quotas > 0 && over == quotas) call.allowed = false;
   for (Use& use : call.uses) {
     View& view = views.at(NameOf(use.key));
     use.receipt = call.operation == Operation::kCheck ? TakeAsDecided(call, use, view) : Receipt{};
@@ -160,7 +166,7 @@ ModelStore::Judgement ModelStore::Judge(const Use& use, const Integer& now, View
   const Integer needed = view.pending + use.cost - view.record.grant;
   const bool fits = needed <= 0 || needed <= view.record.model.Left();
   if (fits || use.mode == Mode::kForce) {
-    if (use.mode != Mode::kShadow) view.pending += use.cost;
+    if (use.mode != Mode::kShadow && !use.only_looks) view.pending += use.cost;
     return {.outcome = Outcome::kAllowed, .delay = needed > 0 ? view.delay : Integer(0)};
   }
   if (needed > use.limit->cap()) return {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
@@ -169,6 +175,7 @@ ModelStore::Judgement ModelStore::Judge(const Use& use, const Integer& now, View
 }
 
 Receipt ModelStore::TakeAsDecided(const Call& call, const Use& use, View& view) {
+  if (use.only_looks) return {};
   if (call.allowed) {
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }

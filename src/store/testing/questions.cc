@@ -201,8 +201,9 @@ Use Questioner::AnyUse(Operation operation, std::size_t subject) {
   if (operation == Operation::kGrant) use.cost = std::max<std::int64_t>(use.cost, 1);
   if (operation == Operation::kCheck || operation == Operation::kPeek) {
     use.mode = choices_.OneOf({Mode::kEnforce, Mode::kEnforce, Mode::kEnforce, Mode::kEnforce,
-                               Mode::kShadow, Mode::kForce});
+                               Mode::kShadow, Mode::kForce, Mode::kQuota, Mode::kQuota});
     use.count_denied = choices_.OneIn(6);
+    use.only_looks = choices_.OneIn(8);
   }
   return use;
 }

@@ -210,7 +210,7 @@ local function judge(use)
   local only_grant = from_limit == 0 and pending == 0
   if only_grant or from_limit <= left - pending or use.mode == 'f' then
     if not only_grant then use.delay = algorithm.delay(limit, state) end
-    if use.mode ~= 's' then
+    if use.mode ~= 's' and not use.only_looks then
       subject.pending = min(pending + from_limit, MAX)
       subject.pending_from_grant = subject.pending_from_grant + from_grant
     end
@@ -252,17 +252,25 @@ local function show(use)
   use.reset = wait_until(now, fresh_at(use.limit, state))
 end
 
-local function check(uses, takes)
-  local allowed = true
+-- None that is enforced may deny the call, nor may all of its quotas.
+local function passes(uses)
+  local any_quota, any_quota_fits = false, false
   for _, use in ipairs(uses) do
-    judge(use)
-    if use.mode == 'e' and use.outcome ~= ALLOWED then allowed = false end
+    local fits = use.outcome == ALLOWED
+    if use.mode == 'e' and not fits then return false end
+    if use.mode == 'q' then any_quota, any_quota_fits = true, any_quota_fits or fits end
   end
+  return any_quota_fits or not any_quota
+end
+
+local function check(uses, takes)
+  for _, use in ipairs(uses) do judge(use) end
+  local allowed = passes(uses)
   for _, use in ipairs(uses) do
     if takes then
       if not allowed then
         take(use, counted_when_denied(use))
-      elseif use.mode ~= 's' or use.outcome == ALLOWED then
+      elseif use.outcome == ALLOWED and not use.only_looks then
         take(use, use.cost)
       end
     end
@@ -356,8 +364,8 @@ local function read_use(operation, at)
     return use
   end
   local mode, counts, whose, slot, amount, grant, at_time =
-    string.match(more, '^(%a)([d-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
-  use.mode, use.count_denied = mode, counts == 'd'
+    string.match(more, '^(%a)([dl-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
+  use.mode, use.count_denied, use.only_looks = mode, counts == 'd', counts == 'l'
   if whose == 'o' then use.slot = slot end
   if whose == 'n' then use.new_slot = slot end
   use.receipt_amount, use.receipt_grant = tonumber(amount), tonumber(grant)
