@@ -13,6 +13,7 @@
 
 #include "grpc_dialogue.h"
 #include "load/contest.h"
+#include "load/redis_process.h"
 #include "load/sluice_server.h"
 #include "redis/testing/redis_server.h"
 #include "run_bench.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kConnections = 16;
 constexpr std::uint64_t kKeys = 100'000;
+constexpr std::uint64_t kBusyKeys = 1'000;
 constexpr std::array<Depth, 2> kFiveTimes{{{1}, {32, {.rate = 5}}}};
 constexpr std::array<Depth, 2> kDepths{{{1}, {32}}};
 constexpr std::array<Depth, 1> kDeep{{{32}}};
@@ -35,6 +37,13 @@ descriptors:
     rate_limit: { unit: year, requests_per_unit: 4000000000 }
   - key: closed
     rate_limit: { unit: year, requests_per_unit: 1 }
+  - key: exact
+    rate_limit: { unit: year, requests_per_unit: 1000000000 }
+    on_store_failure: closed
+  - key: leased
+    rate_limit: { unit: year, requests_per_unit: 1000000000 }
+    consistency: leased
+    on_store_failure: closed
 )";
 
 // The folder of the limits.
@@ -66,10 +75,10 @@ std::string Question(std::initializer_list<std::string> descriptors) {
   return message;
 }
 
-Side Ask(const Process& server, const std::string& message) {
-  const auto messages = std::make_shared<Requests>(GrpcDialogue::FramedMessage(message), kKeys);
+Side Ask(const Process& server, const std::string& message, std::uint64_t keys = kKeys) {
+  const auto messages = std::make_shared<Requests>(GrpcDialogue::FramedMessage(message), keys);
   return {.server = server,
-          .generator = Generator(server.port(), kConnections, kKeys,
+          .generator = Generator(server.port(), kConnections, keys,
                                  [messages] { return std::make_unique<GrpcDialogue>(messages); }),
           .load_cores = PlacesFor(1).load};
 }
@@ -108,6 +117,8 @@ class Bench {
     contest_.report().BeginLatencies("open loop at half of what sluice managed", "sluice", "");
     Pair alone{Ask(sluice_, Question({Descriptor("api_key", kUser)})), std::nullopt};
     contest_.Latencies("allowed", alone, kDepths, most);
+
+    CompareLeases();
     contest_.Finish();
   }
 
@@ -117,6 +128,20 @@ class Bench {
     Pair pair{Ask(sluice_, question), std::nullopt};
     if (peer_) pair.theirs.emplace(Ask(*peer_, question));
     return pair;
+  }
+
+  // Redis shares the core of the load. What it does not answer in time is denied, and no figure.
+  void CompareLeases() {
+    contest_.report().BeginSpeeds("limits in Redis, 1000 keys; exact: each check asks it", "leased",
+                                  "exact");
+    const Process redis = StartRedis(PlacesFor(1).load, folder_);
+    const Process server = StartSluice("--grpc", 1, folder_,
+                                       {"--envoy-config", limits_.path(), "--store",
+                                        "redis://127.0.0.1:" + std::to_string(redis.port()),
+                                        "--grpc-deadline", "10s", "--store-deadline", "10s"});
+    Pair pair{Ask(server, Question({Descriptor("leased", kUser)}), kBusyKeys),
+              Ask(server, Question({Descriptor("exact", kUser)}), kBusyKeys)};
+    contest_.Speeds("allowed", pair, Expect::kAllowed, kDepths);
   }
 
   Contest contest_;

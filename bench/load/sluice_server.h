@@ -8,17 +8,16 @@
 
 namespace sluice::bench {
 
-/// The server under test: the `sluice` that lies beside this program. Limits are in its memory, and
-/// its rules have budgets that no benchmark uses up, and that are refilled so slowly that no key is
-/// forgotten:
+/// The server under test: the `sluice` that lies beside this program. Limits are in its memory
+/// unless `more` names a store, and its rules have budgets that no benchmark uses up, and that are
+/// refilled so slowly that no key is forgotten:
 ///
 /// - every call meets a limit of its api_key;
 /// - with the endpoint /search a second one;
 /// - with the endpoint /closed one of a single call a day, so that the next is denied.
 ///
-/// `listen` is the flag of the listener: "--http", "--http-tls", "--resp" or
-/// "--grpc". The rules are written
-/// to the folder. `more` are further flags.
+/// `listen` is the flag of the listener: "--http", "--http-tls", "--resp" or "--grpc". The rules
+/// are written to the folder. `more` are further flags.
 Process StartSluice(const std::string& listen, std::size_t loops,
                     const rules::testing::Folder& folder,
                     const std::vector<std::string>& more = {});

@@ -16,6 +16,7 @@ from running import PATIENCE, Redis, Server, until  # noqa: E402
 from tls_test import Authority  # noqa: E402
 
 OK, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 0, 4, 8, 12  # Statuses of gRPC.
+DECIDED = 'rate_limiter_calls_total{protocol="grpc",outcome="allowed"}'
 CALL = "envoy.service.ratelimit.v3.RateLimitService"
 
 # Windows of a year: none ends while a test runs.

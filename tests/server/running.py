@@ -28,12 +28,13 @@ def work(amount):
 class Server:
     """A server on ports of its own; ends with the test, and must end well."""
 
-    def __init__(self, *flags, http_port=0, resp_port=0, unix_socket=None, files=None):
+    def __init__(self, *flags, http_port=0, resp_port=0, grpc_port=0, unix_socket=None, files=None):
         http_also = f",unix:{unix_socket}" if unix_socket else ""
         self.process = subprocess.Popen(
             [
                 os.environ["SLUICE"], "serve", "--threads", "2", "--drain-timeout", "2s",
-                "--http", f"127.0.0.1:{http_port}{http_also}", "--resp", f"127.0.0.1:{resp_port}", *flags,
+                "--http", f"127.0.0.1:{http_port}{http_also}", "--resp", f"127.0.0.1:{resp_port}",
+                "--grpc", f"127.0.0.1:{grpc_port}", *flags,
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -46,7 +47,7 @@ class Server:
         self.reader.start()
         ports = {}
         for line in self.process.stdout:
-            if found := re.match(r"(?:HTTPS?|Redis protocol) +(\w+)://127\.0\.0\.1:(\d+)", line):
+            if found := re.match(r"(?:HTTPS?|Redis protocol|gRPC) +(\w+)://127\.0\.0\.1:(\d+)", line):
                 ports[found[1]] = int(found[2])
             if "curl" in line:
                 break
@@ -58,6 +59,7 @@ class Server:
             raise AssertionError(f"the server does not start:\n{''.join(self.log)}")
         self.http, self.resp = ports.get("http"), ports.get("redis")
         self.https, self.rediss = ports.get("https"), ports.get("rediss")
+        self.grpc, self.grpcs = ports.get("grpc"), ports.get("grpcs")
 
     def __enter__(self):
         return self
