@@ -54,6 +54,12 @@ void Welcome(const server::Server& server, const server::Config& config) {
   for (const net::ListenAddress& address : at.resp_tls) {
     std::printf("Redis protocol   %s\n", UrlOf("rediss", address).c_str());
   }
+  for (const net::ListenAddress& address : at.grpc) {
+    std::printf("gRPC             %s\n", UrlOf("grpc", address).c_str());
+  }
+  for (const net::ListenAddress& address : at.grpc_tls) {
+    std::printf("gRPC             %s\n", UrlOf("grpcs", address).c_str());
+  }
   std::printf("rules            %s\n", config.rules.empty()
                                            ? "the examples (--rules FILE for yours)"
                                            : config.rules.c_str());

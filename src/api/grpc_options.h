@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include <sluice/time.h>
 
 #include "api/session.h"
 
 namespace sluice::api {
+
+struct GrpcMethod;
+/// See grpc_methods.h.
+[[nodiscard]] const GrpcMethod* FindGrpcMethod(std::string_view path);
 
 /// How gRPC sessions behave. Times of zero: no bound.
 struct GrpcOptions {
@@ -25,6 +30,8 @@ struct GrpcOptions {
   /// A client that is quiet for so long is pinged; one that does not answer in time is gone.
   Micros keepalive_interval = std::chrono::minutes(2);
   Micros keepalive_timeout = std::chrono::seconds(20);
+  /// What can be called.
+  const GrpcMethod* (*find_method)(std::string_view path) = FindGrpcMethod;
 };
 
 }  // namespace sluice::api

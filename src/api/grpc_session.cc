@@ -75,7 +75,7 @@ void GrpcSession::OnClosed(wire::Http2Stream& closed) {
 void GrpcSession::OnHeader(wire::Http2Stream& of, std::string_view name, std::string_view value) {
   GrpcStream& stream = OfGrpc(of);
   if (name == ":path") {
-    stream.method = FindGrpcMethod(value);
+    stream.method = loop_.options().find_method(value);
   } else if (name == ":method") {
     stream.is_post = value == "POST";
   } else if (name == "content-type") {

@@ -51,12 +51,14 @@ class Reading {
   }
 
   Result<Config> Finish() {
-    if (config_.http_listen.empty() && config_.resp_listen.empty() &&
-        config_.http_tls.listen.empty() && config_.resp_tls.listen.empty()) {
-      Tell("http.listen, resp.listen", "a server must listen somewhere");
+    if (config_.http_listen.empty() && config_.resp_listen.empty() && config_.grpc_listen.empty() &&
+        config_.http_tls.listen.empty() && config_.resp_tls.listen.empty() &&
+        config_.grpc_tls.listen.empty()) {
+      Tell("http.listen, resp.listen, grpc.listen", "a server must listen somewhere");
     }
     CheckTls("http_tls", config_.http_tls);
     CheckTls("resp_tls", config_.resp_tls);
+    CheckTls("grpc_tls", config_.grpc_tls);
     if (!config_.admin_token.empty() && !config_.admin_token_file.empty()) {
       Tell("admin", "either token or token_file, not both");
     }

@@ -51,15 +51,26 @@ struct IdentitySettings {
 struct Config {
   std::vector<std::string> http_listen{"127.0.0.1:8080"};
   std::vector<std::string> resp_listen{"127.0.0.1:6380"};
+  std::vector<std::string> grpc_listen{"127.0.0.1:8081"};
   TlsSettings http_tls;
   TlsSettings resp_tls;
+  TlsSettings grpc_tls;
   bool http_proxy_protocol = false;
   bool resp_proxy_protocol = false;
+  bool grpc_proxy_protocol = false;
   std::size_t threads = 0;  ///< 0: one for each core.
 
   IdentitySettings identity;
   /// What trusted proxies say of calls in headers of their own: header and attribute.
   std::vector<std::pair<std::string, std::string>> forward_auth_headers;
+
+  Micros grpc_deadline = std::chrono::milliseconds(15);
+  std::size_t grpc_max_message_bytes = std::size_t{1} << 20;
+  std::size_t grpc_max_streams = 1024;
+  Micros grpc_max_connection_age{0};
+  Micros grpc_max_connection_age_grace = std::chrono::seconds(10);
+  Micros grpc_keepalive_interval = std::chrono::minutes(2);
+  Micros grpc_keepalive_timeout = std::chrono::seconds(20);
 
   std::string rules;  ///< A file. Empty: the example rules.
   std::string enforcement = "on";

@@ -251,6 +251,10 @@ void Connection::Drain() {
 
 void Connection::CheckTime(SteadyTime now) {
   if (closed_) return;
+  if (!lingering_) {
+    session_->LookAtTime(now);
+    if (session_->closing() || unwritten() > 0) all_.WriteAtTurnEnd(*this);
+  }
   const ConnectionLimits& limits = all_.limits_;
   const auto over = [now](SteadyTime since, Micros limit) {
     return limit > Micros{0} && now - since >= limit;

@@ -22,6 +22,8 @@ struct ConnectionLimits {
   /// How long a client whose connection we end may go on sending. Closed at once, it might lose our
   /// last answer.
   Micros linger = std::chrono::seconds(1);
+  /// How often a session is told the time.
+  Micros look = std::chrono::seconds(1);
 };
 
 }  // namespace sluice::server

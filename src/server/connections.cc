@@ -23,6 +23,7 @@ Micros SweepIntervalFor(const ConnectionLimits& limits) {
   keep(limits.request_timeout / 4);
   keep(limits.write_timeout / 4);
   keep(limits.linger);
+  keep(limits.look);
   return std::max(interval, kShortestSweep);
 }
 

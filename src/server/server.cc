@@ -33,6 +33,14 @@ constexpr std::string_view kTooManyResp = "-ERR max number of clients reached\r\
 constexpr std::string_view kPlainHttp =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
     "Content-Length: 41\r\n\r\nThis port speaks HTTPS: ask with https://";
+// An empty SETTINGS frame, and a GOAWAY that says that nothing was looked at.
+constexpr std::string_view kTooManyGrpc{
+    "\0\0\0\4\0\0\0\0\0"
+    "\0\0\x8\7\0\0\0\0\0\0\0\0\0\0\0\0\0",
+    26};
+constexpr std::string_view kPlainGrpc =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 32\r\n\r\nThis port speaks gRPC with TLS.\n";
 constexpr std::string_view kPlainResp = "-ERR this port speaks TLS\r\n";
 
 Error Blame(std::string_view setting, const std::string& what) {
@@ -89,6 +97,17 @@ EntranceOptions EntranceOptionsOf(const Config& config, std::string_view refusal
   return options;
 }
 
+// Its sessions look after their time themselves: a connection without calls is told before it ends,
+// and one that is silent may still watch something.
+void LetSessionsKeepTime(const Config& config, ConnectionLimits& limits) {
+  limits.idle_timeout = Micros{0};
+  for (const Micros time :
+       {config.idle_timeout, config.grpc_max_connection_age, config.grpc_max_connection_age_grace,
+        config.grpc_keepalive_interval, config.grpc_keepalive_timeout}) {
+    if (time > Micros{0}) limits.look = std::min(limits.look, time / 4);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::Start(const Config& config) {
@@ -109,6 +128,7 @@ Server::~Server() {
   watch_.reset();
   http_.reset();
   resp_.reset();
+  grpc_.reset();
   loops_.Do([this](std::size_t i) {
     if (i < workers_.size()) workers_[i].reset();
   });
@@ -146,8 +166,7 @@ Result<bool> Server::Prepare() {
   });
   if (shared_.redis) WatchStoreSpeed();
   trusted_ = *identity::TrustedProxies::Parse(shared_.config.identity.trusted_proxies);
-  const auto entrance = [this](std::string_view refusal, bool proxied, auto new_session) {
-    EntranceOptions options = EntranceOptionsOf(shared_.config, refusal);
+  const auto entrance = [this](EntranceOptions options, bool proxied, auto new_session) {
     if (proxied) options.proxies = &trusted_;
     return std::make_unique<Entrance>(
         main_, loops_, admission_, options, [this, new_session](std::size_t i) -> MakeSession {
@@ -157,8 +176,14 @@ Result<bool> Server::Prepare() {
           };
         });
   };
-  http_ = entrance(kTooManyHttp, shared_.config.http_proxy_protocol, &Worker::NewHttpSession);
-  resp_ = entrance(kTooManyResp, shared_.config.resp_proxy_protocol, &Worker::NewRespSession);
+  const Config& config = shared_.config;
+  http_ = entrance(EntranceOptionsOf(config, kTooManyHttp), config.http_proxy_protocol,
+                   &Worker::NewHttpSession);
+  resp_ = entrance(EntranceOptionsOf(config, kTooManyResp), config.resp_proxy_protocol,
+                   &Worker::NewRespSession);
+  EntranceOptions grpc = EntranceOptionsOf(config, kTooManyGrpc);
+  LetSessionsKeepTime(config, grpc.limits);
+  grpc_ = entrance(grpc, config.grpc_proxy_protocol, &Worker::NewGrpcSession);
   return Open();
 }
 
@@ -173,6 +198,11 @@ Result<bool> Server::Open() {
   if (open) {
     open = ListenWithTls(*resp_, "resp_tls", config.resp_tls,
                          TlsOptionsOf(config.resp_tls, "", kPlainResp), at_.resp_tls);
+  }
+  if (open) open = Listen(*grpc_, config.grpc_listen, "grpc", Security::kPlain, at_.grpc);
+  if (open) {
+    open = ListenWithTls(*grpc_, "grpc_tls", config.grpc_tls,
+                         TlsOptionsOf(config.grpc_tls, "h2", kPlainGrpc), at_.grpc_tls);
   }
   return open;
 }
@@ -337,8 +367,8 @@ void Server::Drain() {
   shared_.log.Write(LogLevel::kInfo, "ending", {});
   const SteadyTime deadline = SteadyClock::Now() + shared_.config.drain_timeout;
   last_resort_.Set(deadline + kTimeToCut);
-  entrances_open_ = 2;
-  for (Entrance* entrance : {http_.get(), resp_.get()}) {
+  entrances_open_ = 3;
+  for (Entrance* entrance : {http_.get(), resp_.get(), grpc_.get()}) {
     entrance->Drain(deadline, [this] {
       if (--entrances_open_ == 0) main_.Stop();
     });
@@ -379,6 +409,9 @@ void Server::MakeMetrics(net::Loop& asker, api::MetricsFormat format,
         {.protocol = telemetry::Protocol::kResp,
          .connections = resp_->Totals(),
          .tls = tls_.Find("resp_tls")},
+        {.protocol = telemetry::Protocol::kGrpc,
+         .connections = grpc_->Totals(),
+         .tls = tls_.Find("grpc_tls")},
     };
     const auto page = std::make_shared<std::string>();
     AppendServerMetrics(shared_, workers, entrances, format, *page);

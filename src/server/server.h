@@ -49,7 +49,7 @@ class Server final : private Operations {
 
   /// Where it listens really.
   struct Addresses {
-    std::vector<net::ListenAddress> http{}, http_tls{}, resp{}, resp_tls{};
+    std::vector<net::ListenAddress> http{}, http_tls{}, resp{}, resp_tls{}, grpc{}, grpc_tls{};
   };
   [[nodiscard]] const Addresses& addresses() const { return at_; }
 
@@ -90,6 +90,7 @@ class Server final : private Operations {
   identity::TrustedProxies trusted_;
   std::unique_ptr<Entrance> http_;
   std::unique_ptr<Entrance> resp_;
+  std::unique_ptr<Entrance> grpc_;
   TlsKeeper tls_;
   Addresses at_;
   std::size_t entrances_open_ = 0;

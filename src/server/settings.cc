@@ -92,6 +92,30 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      SetAddresses<&Config::resp_listen>, GetList<&Config::resp_listen>},
     {"resp.proxy_protocol", "", "true|false", "The same where the Redis protocol is spoken.", false,
      SetFlag<&Config::resp_proxy_protocol>, GetFlag<&Config::resp_proxy_protocol>},
+    {"grpc.listen", "grpc", "ADDRESS[,…]", "Where gRPC is spoken.", false,
+     SetAddresses<&Config::grpc_listen>, GetList<&Config::grpc_listen>},
+    {"grpc.proxy_protocol", "", "true|false", "The same where gRPC is spoken.", false,
+     SetFlag<&Config::grpc_proxy_protocol>, GetFlag<&Config::grpc_proxy_protocol>},
+    {"grpc.deadline", "", "DURATION",
+     "How long a call waits for the store if its client does not say; 0s: store_deadline.", false,
+     SetDuration<&Config::grpc_deadline>, GetDuration<&Config::grpc_deadline>},
+    {"grpc.max_message_bytes", "", "BYTES", "Of one message, also once it is decompressed.", false,
+     SetNumber<&Config::grpc_max_message_bytes, 64, 1 << 30>,
+     GetNumber<&Config::grpc_max_message_bytes>},
+    {"grpc.max_streams", "", "N", "Calls of one connection at once.", false,
+     SetNumber<&Config::grpc_max_streams, 1, 1'000'000>, GetNumber<&Config::grpc_max_streams>},
+    {"grpc.max_connection_age", "", "DURATION",
+     "Then clients are asked to connect again; 0s: never.", false,
+     SetDuration<&Config::grpc_max_connection_age>, GetDuration<&Config::grpc_max_connection_age>},
+    {"grpc.max_connection_age_grace", "", "DURATION",
+     "For calls under way then; 0s: as long as they take.", false,
+     SetDuration<&Config::grpc_max_connection_age_grace>,
+     GetDuration<&Config::grpc_max_connection_age_grace>},
+    {"grpc.keepalive_interval", "", "DURATION",
+     "A client that is silent for so long is pinged; 0s: never.", false,
+     SetDuration<&Config::grpc_keepalive_interval>, GetDuration<&Config::grpc_keepalive_interval>},
+    {"grpc.keepalive_timeout", "", "DURATION", "For its answer; then the connection ends.", false,
+     SetDuration<&Config::grpc_keepalive_timeout>, GetDuration<&Config::grpc_keepalive_timeout>},
     {"threads", "", "N", "Event loops; 0 is one for each core.", false,
      SetNumber<&Config::threads, 0, 1024>, GetNumber<&Config::threads>},
     {"rules", "", "FILE", "The rules. Without it, the example rules.", false,
@@ -188,7 +212,11 @@ constexpr auto kSettings =
            TlsSection<&Config::resp_tls>(
                {"resp_tls.listen", "resp_tls.certificate", "resp_tls.key",
                 "resp_tls.minimum_version", "resp_tls.client_certificates", "resp_tls.client_ca"},
-               "resp-tls"));
+               "resp-tls"),
+           TlsSection<&Config::grpc_tls>(
+               {"grpc_tls.listen", "grpc_tls.certificate", "grpc_tls.key",
+                "grpc_tls.minimum_version", "grpc_tls.client_certificates", "grpc_tls.client_ca"},
+               "grpc-tls"));
 
 }  // namespace
 

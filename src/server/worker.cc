@@ -4,6 +4,7 @@
 
 #include <openssl/crypto.h>
 
+#include "api/grpc_session.h"
 #include "api/http_session.h"
 #include "api/resp_session.h"
 #include "base/clock.h"
@@ -17,7 +18,15 @@ using telemetry::Allowed;
 using telemetry::CallOutcome;
 
 telemetry::Protocol LabelOf(api::Protocol protocol) {
-  return protocol == api::Protocol::kHttp ? telemetry::Protocol::kHttp : telemetry::Protocol::kResp;
+  switch (protocol) {
+    case api::Protocol::kHttp:
+      return telemetry::Protocol::kHttp;
+    case api::Protocol::kResp:
+      return telemetry::Protocol::kResp;
+    case api::Protocol::kGrpc:
+      return telemetry::Protocol::kGrpc;
+  }
+  return telemetry::Protocol::kHttp;
 }
 
 const rules::Rule* RuleOfHeadline(const Question& question) {
@@ -52,6 +61,19 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
     options.proxy_headers.push_back({.header = header, .attribute = attribute});
   }
   return options;
+}
+
+api::GrpcOptions GrpcOptionsOf(const Config& config) {
+  return {.deadline = config.grpc_deadline,
+          .max_message_bytes = config.grpc_max_message_bytes,
+          .max_header_bytes = config.max_header_bytes,
+          .max_streams = config.grpc_max_streams,
+          .request_timeout = config.request_timeout,
+          .idle_timeout = config.idle_timeout,
+          .max_connection_age = config.grpc_max_connection_age,
+          .max_connection_age_grace = config.grpc_max_connection_age_grace,
+          .keepalive_interval = config.grpc_keepalive_interval,
+          .keepalive_timeout = config.grpc_keepalive_timeout};
 }
 
 CallOutcome OutcomeOf(const Question& question) {
@@ -92,7 +114,8 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       http_(*this, HttpOptionsOf(shared)),
-      resp_(*this, shared.config.max_pipelined) {
+      resp_(*this, shared.config.max_pipelined),
+      grpc_(*this, GrpcOptionsOf(shared.config)) {
   limiter_.Observe(this);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
@@ -126,6 +149,11 @@ std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
 std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
                                                      const ConnectionFacts& facts) {
   return std::make_unique<api::RespSession>(resp_, carrier, PeerOf(facts));
+}
+
+std::unique_ptr<api::Session> Worker::NewGrpcSession(api::SessionHost& carrier,
+                                                     const ConnectionFacts& facts) {
+  return std::make_unique<api::GrpcSession>(grpc_, carrier, PeerOf(facts));
 }
 
 api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
@@ -204,6 +232,13 @@ void Worker::CountLimits(const Question& question) {
 
 void Worker::CountProtocolError(api::Protocol protocol) {
   counters_.CountProtocolError(LabelOf(protocol));
+}
+
+void Worker::CountAbuse(wire::Http2Abuse abuse) {
+  using wire::Http2Abuse;
+  static_assert(static_cast<std::size_t>(Http2Abuse::kSlowReader) + 1 ==
+                telemetry::kLabels<telemetry::Http2Abuse>.size());
+  counters_.CountAbuse(static_cast<telemetry::Http2Abuse>(abuse));
 }
 
 bool Worker::SamplesThis() { return counters_.SampleThis(); }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/grpc_loop.h"
 #include "api/host.h"
 #include "api/http_loop.h"
 #include "api/resp_loop.h"
@@ -54,6 +55,8 @@ class Worker final : public api::Host, private limiter::Observer {
                                                const ConnectionFacts& facts);
   std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
                                                const ConnectionFacts& facts);
+  std::unique_ptr<api::Session> NewGrpcSession(api::SessionHost& carrier,
+                                               const ConnectionFacts& facts);
 
   /// From now on, on the loop's thread.
   void UseIdentifier(std::shared_ptr<const identity::Identifier> identifier) {
@@ -83,6 +86,7 @@ class Worker final : public api::Host, private limiter::Observer {
   std::string_view http_date() override { return date_.At(now()); }
   void CountAnswer(api::Protocol protocol, const limiter::Question& question) override;
   void CountProtocolError(api::Protocol protocol) override;
+  void CountAbuse(wire::Http2Abuse abuse) override;
   const identity::Identifier& identifier() override { return *identifier_; }
   [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
@@ -128,6 +132,7 @@ class Worker final : public api::Host, private limiter::Observer {
   WallTime now_{};
   api::HttpLoop http_;
   api::RespLoop resp_;
+  api::GrpcLoop grpc_;
 };
 
 }  // namespace sluice::server

@@ -12,7 +12,7 @@ namespace sluice::telemetry {
 // What series are told apart by. Each enum has as many members as it has names: the number of
 // series does not depend on what clients send.
 
-enum class Protocol : std::uint8_t { kHttp, kResp };
+enum class Protocol : std::uint8_t { kHttp, kResp, kGrpc };
 
 /// What became of a call.
 enum class CallOutcome : std::uint8_t {
@@ -53,6 +53,19 @@ enum class Bound : std::uint8_t {
   kOutputBuffer,
 };
 
+/// What an HTTP/2 client did too much of.
+enum class Http2Abuse : std::uint8_t {
+  kResets,
+  kPings,
+  kSettings,
+  kWindowUpdates,
+  kEmptyData,
+  kPriorities,
+  kContinuations,
+  kHeaders,
+  kSlowReader,
+};
+
 /// How a TLS handshake went.
 enum class TlsHandshake : std::uint8_t {
   kDone,
@@ -74,7 +87,7 @@ template <typename Enum>
 inline constexpr std::array<std::string_view, 0> kLabels{};
 
 template <>
-inline constexpr std::array<std::string_view, 2> kLabels<Protocol>{"http", "resp"};
+inline constexpr std::array<std::string_view, 3> kLabels<Protocol>{"http", "resp", "grpc"};
 template <>
 inline constexpr std::array<std::string_view, 7> kLabels<CallOutcome>{
     "allowed", "denied", "unlimited", "bypassed", "blocked", "invalid", "unavailable"};
@@ -93,6 +106,10 @@ inline constexpr std::array<std::string_view, 4> kLabels<Refusal>{
 template <>
 inline constexpr std::array<std::string_view, 6> kLabels<Bound>{
     "idle", "slow_request", "header_size", "body_size", "pipeline", "output_buffer"};
+template <>
+inline constexpr std::array<std::string_view, 9> kLabels<Http2Abuse>{
+    "resets",     "pings",         "settings", "window_updates", "empty_data",
+    "priorities", "continuations", "headers",  "slow_reader"};
 template <>
 inline constexpr std::array<std::string_view, 10> kLabels<TlsHandshake>{
     "done",    "resumed", "not_tls", "nothing_shared", "no_certificate", "bad_certificate",

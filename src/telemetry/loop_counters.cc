@@ -39,6 +39,7 @@ void LoopCounters::AddTo(LoopTotals& totals) const {
   Merge(v_.degraded, totals.degraded);
   Merge(v_.list_hits, totals.list_hits);
   Merge(v_.protocol_errors, totals.protocol_errors);
+  Merge(v_.http2_abuses, totals.http2_abuses);
   Merge(v_.connections, totals.connections);
   Merge(v_.accepted, totals.accepted);
   Merge(v_.refused, totals.refused);

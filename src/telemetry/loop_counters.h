@@ -23,6 +23,7 @@ struct LoopValues {
   By<FailureMode, Count> degraded;
   By<List, Count> list_hits;
   By<Protocol, Count> protocol_errors;
+  By<Http2Abuse, Count> http2_abuses;
   By<Protocol, Level> connections;
   By<Protocol, Count> accepted;
   By<Protocol, By<Refusal, Count>> refused;
@@ -77,6 +78,8 @@ class alignas(128) LoopCounters {
   void CountDegraded(FailureMode mode) { v_.degraded[mode].Add(); }
   void CountListHit(List list) { v_.list_hits[list].Add(); }
   void CountProtocolError(Protocol protocol) { v_.protocol_errors[protocol].Add(); }
+
+  void CountAbuse(Http2Abuse abuse) { v_.http2_abuses[abuse].Add(); }
 
   void ConnectionOpened(Protocol protocol) {
     v_.accepted[protocol].Add();

@@ -123,6 +123,9 @@ void WriteConnections(PrometheusText& text, const LoopTotals& loops) {
   text.Family("rate_limiter_protocol_errors_total", kCounter,
               "Requests that broke the rules of their protocol.");
   EachOf(text, "protocol", loops.protocol_errors);
+  text.Family("rate_limiter_http2_abuse_total", kCounter,
+              "HTTP/2 connections ended for what their clients did too much of.");
+  EachOf(text, "reason", loops.http2_abuses);
 }
 
 void WriteTls(PrometheusText& text, const std::vector<TlsSnapshot>& tls) {

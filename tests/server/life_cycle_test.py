@@ -121,7 +121,7 @@ class Life(unittest.TestCase):
     def test_an_address_that_is_taken_is_told(self):
         with Server() as server:
             told = subprocess.run(
-                [os.environ["SLUICE"], "serve", "--http", f"127.0.0.1:{server.http}", "--resp", "none"],
+                [os.environ["SLUICE"], "serve", "--http", f"127.0.0.1:{server.http}", "--resp", "none", "--grpc", "none"],
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,

@@ -334,7 +334,7 @@ class Reload(TlsTest):
 class Start(TlsTest):
     def refused(self, *flags):
         told = subprocess.run(
-            [os.environ["SLUICE"], "serve", "--http", "none", "--resp", "none", "--http-tls", "127.0.0.1:0",
+            [os.environ["SLUICE"], "serve", "--http", "none", "--resp", "none", "--grpc", "none", "--http-tls", "127.0.0.1:0",
              *map(str, flags)],
             capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
