@@ -7,8 +7,14 @@ namespace sluice::api {
 namespace {
 
 constexpr auto kMethods = std::to_array<GrpcMethod>({
+    {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GrpcKind::kUnary,
+     AskShouldRateLimit, nullptr},
     {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, AskHealthCheck, nullptr},
     {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, AskHealthWatch, LookAtHealth},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
+     AskReflection, nullptr},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
+     AskReflection, nullptr},
 });
 
 static_assert(std::ranges::is_sorted(kMethods, {}, &GrpcMethod::path));

@@ -39,4 +39,12 @@ void AskHealthCheck(GrpcCall& call, std::string_view message);
 void AskHealthWatch(GrpcCall& call, std::string_view message);
 void LookAtHealth(GrpcCall& call);
 
+// ---- envoy.service.ratelimit.v3 (envoy_service.cc).
+
+void AskShouldRateLimit(GrpcCall& call, std::string_view message);
+
+// ---- grpc.reflection.v1 and v1alpha, whose messages are the same (grpc_reflection.cc).
+
+void AskReflection(GrpcCall& call, std::string_view message);
+
 }  // namespace sluice::api

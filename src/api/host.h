@@ -18,6 +18,8 @@
 
 namespace sluice::api {
 
+class EnvoyDesk;
+
 enum class Protocol : std::uint8_t { kHttp, kResp, kGrpc };
 
 /// Both are Prometheus'.
@@ -83,6 +85,9 @@ class Host {
   virtual void CountAbuse(wire::Http2Abuse /*abuse*/) {}
   /// Good until the next turn of the loop.
   [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
+
+  /// What Envoy's service goes by; null: there is no such service.
+  [[nodiscard]] virtual EnvoyDesk* envoy() { return nullptr; }
 
   // ---- What only some may do.
 

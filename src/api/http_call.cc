@@ -25,6 +25,7 @@ void HttpCall::Clear() {
   labels.clear();
   is_long = false;
   awaits_metrics = false;
+  kept.reset();
   session = nullptr;
   place = nullptr;
 }

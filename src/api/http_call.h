@@ -67,6 +67,7 @@ struct HttpCall {
   bool awaits_metrics = false;  ///< No question, but a page that takes its time.
   MetricsFormat metrics_format = MetricsFormat::kPlain;
   std::string metrics;
+  std::shared_ptr<void> kept;  ///< Whatever else a route keeps until the answer.
 
   // ---- Of the session.
   HttpSession* session = nullptr;  ///< Null: it is gone, and nobody waits for the answer.

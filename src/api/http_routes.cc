@@ -23,6 +23,8 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/api/v1/rate-limit/renew", kPost, false, RunRenew},
     {"/api/v1/rate-limit/settle", kPost, false, RunSettle},
     {"/api/v1/rate-limit/cancel", kPost, false, RunCancel},
+    {"/json", kPost, false, RunEnvoyJson},
+    {"/healthcheck", kGet, false, RunHealthCheck},
     {"/livez", kGet, false, RunLive},
     {"/readyz", kGet, false, RunReady},
     {"/version", kGet, false, RunVersion},

@@ -58,6 +58,9 @@ void RunAuth(HttpExchange& exchange);
 void RunNginxAuth(HttpExchange& exchange);
 void RunIngressNginxAuth(HttpExchange& exchange);
 void RunEnvoyAuth(HttpExchange& exchange);
+// envoy_json.cc
+void RunEnvoyJson(HttpExchange& exchange);
+void RunHealthCheck(HttpExchange& exchange);
 // ping.cc
 void RunPing(HttpExchange& exchange);
 // about.cc

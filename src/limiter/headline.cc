@@ -26,7 +26,7 @@ Decision Headline(const store::Call& call, std::span<const rules::MetLimit> met)
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     const store::Use& use = call.uses[i];
     if (use.mode == Mode::kShadow) continue;
-    const bool denies = use.mode == Mode::kEnforce && use.verdict.outcome != Outcome::kAllowed;
+    const bool denies = use.mode != Mode::kForce && use.verdict.outcome != Outcome::kAllowed;
     if (call.allowed ? i < met.size() && Hides(met[i]) : !denies) continue;
     const bool better =
         chosen == nullptr || (call.allowed ? IsTighter(use, *chosen)

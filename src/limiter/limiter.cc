@@ -41,6 +41,18 @@ bool Takes(Operation operation) {
   return operation == Operation::kCheck || operation == Operation::kPeek;
 }
 
+void ChooseSlot(Question& question) {
+  if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
+}
+
+// A limit that lets nobody pass has no numbers that mean something.
+void LetNothingFit(Use& use) {
+  static const Limit kOne = *Limit::FixedWindow({.limit = 1, .window = std::chrono::seconds(1)});
+  use.limit = &kOne;
+  use.cost = kMaxAmount;
+  use.only_looks = true;
+}
+
 // Mistakes of the caller. Everything else is the store's fault, or the operator's.
 bool IsOfCall(ErrorCode code) {
   return code == ErrorCode::kInvalidCost || code == ErrorCode::kInvalidKey ||
@@ -58,7 +70,6 @@ Answered Refuse(Question& question, ErrorCode error) {
   return Settle(question, Ruling::kInvalid, false);
 }
 
-// The limits of rules that let nobody pass need no store.
 bool AnyRejectsAll(const Question& question) {
   for (std::size_t i = 0; i < question.uses().size(); ++i) {
     const rules::NamedLimit* limit = question.met(i).limit;
@@ -67,6 +78,20 @@ bool AnyRejectsAll(const Question& question) {
     }
   }
   return false;
+}
+
+// Whether a limit's rule has a say in what becomes of the call while the store can't tell. Quotas
+// deny together, so they have one only if they say the same.
+bool DecidesFailure(const Question& question, const Use& use) {
+  if (use.mode != Mode::kQuota) return use.mode == Mode::kEnforce;
+  std::optional<rules::OnStoreFailure> all;
+  for (std::size_t i = 0; i < question.uses().size(); ++i) {
+    if (question.uses()[i].mode != Mode::kQuota) continue;
+    const rules::Rule* const rule = question.met(i).rule;
+    if (rule == nullptr || (all && *all != rule->on_store_failure)) return false;
+    all = rule->on_store_failure;
+  }
+  return true;
 }
 
 }  // namespace
@@ -110,7 +135,9 @@ Answered Limiter::End(Question& question, Answered answered) {
   if (answered == Answered::kNow) {
     Conclude(question);
   } else if (question.own_.empty()) {
-    question.rules_ = rules_.held();
+    question.held_ = rules_.held();
+  } else if (question.hold_ != nullptr) {
+    question.held_ = question.hold_(question.holder_);
   }
   return answered;
 }
@@ -138,7 +165,7 @@ bool Limiter::Begin(Question& question, const rules::RuleSet* rules, WallTime no
   question.call_.on_done = [](store::Call& /*call*/, void* context) {
     Question& done = *static_cast<Question*>(context);
     done.limiter_->Conclude(done);
-    const auto held = std::move(done.rules_);  // Until the answer has been read.
+    const auto held = std::move(done.held_);  // Until the answer has been read.
     if (done.on_done != nullptr) done.on_done(done, done.context);
   };
   if (question.is_sampled_) question.submitted_ = SteadyClock::Precise();
@@ -182,17 +209,21 @@ bool Limiter::MeetRules(Question& question, const rules::RuleSet* rules) {
     Settle(question, Ruling::kNoRule, rules->file().otherwise == rules::Default::kAllow);
     return false;
   }
-  if (takes && AnyRejectsAll(question)) {
-    for (Use& use : question.uses_) use.verdict = {};
-    for (std::size_t i = 0; i < question.uses_.size(); ++i) {
-      if (!question.met_[i].limit->reject_all) continue;
-      question.uses_[i].verdict = {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
-      question.headline = {.index = static_cast<std::uint16_t>(i),
-                           .headline = question.uses_[i].verdict};
-    }
-    Settle(question, Ruling::kDecided, false);
-    return false;
+  return !(takes && DeniedByRejection(question));
+}
+
+// The limits of rules that let nobody pass need no store.
+bool Limiter::DeniedByRejection(Question& question) {
+  if (!AnyRejectsAll(question)) return false;
+  for (std::size_t i = 0; i < question.uses_.size(); ++i) {
+    question.uses_[i].verdict = {};
+    const rules::NamedLimit* const limit = question.met_[i].limit;
+    if (limit == nullptr || !limit->reject_all) continue;
+    question.uses_[i].verdict = {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
+    question.headline = {.index = static_cast<std::uint16_t>(i),
+                         .headline = question.uses_[i].verdict};
   }
+  Settle(question, Ruling::kDecided, false);
   return true;
 }
 
@@ -204,13 +235,13 @@ void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) 
   use.mode = mode;
   use.may_lease = met.rule->consistency == rules::Consistency::kLeased;
   if (IsConcurrency(*use.limit)) {
-    if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
+    ChooseSlot(question);
     use.slot = question.slot;
   }
   question.met_.push_back(met);
 }
 
-// The same for limits that the caller brings: the operator's switch is for them, too.
+// The same for limits that the caller brings or has met: the operator's switch is for them, too.
 bool Limiter::MeetOwnLimits(Question& question) {
   const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
   const bool takes = Takes(question.operation);
@@ -226,12 +257,20 @@ bool Limiter::MeetOwnLimits(Question& question) {
                .rest = question.Text(own.rest)};
     use.limit = &own.limit;
     use.cost = own.cost;
-    use.mode = shadow ? Mode::kShadow : own.mode;
+    use.mode = shadow ? Mode::kShadow : own.terms.mode;
+    use.count_denied = own.terms.count_denied;
+    use.only_looks = own.terms.only_looks;
     use.receipt = own.receipt;
+    if (own.rule != nullptr) {
+      use.may_lease = own.rule->consistency == rules::Consistency::kLeased;
+      if (own.named->reject_all) LetNothingFit(use);
+      if (IsConcurrency(own.limit)) ChooseSlot(question);
+    }
     if (IsConcurrency(own.limit)) use.slot = question.slot;
-    question.met_.emplace_back();
+    question.met_.push_back(
+        {.rule = own.rule, .limit = own.named, .key = use.key, .cost = own.cost});
   }
-  return true;
+  return !(takes && DeniedByRejection(question));
 }
 
 void Limiter::Conclude(Question& question) {
@@ -275,7 +314,7 @@ void Limiter::Degrade(Question& question) {
     use.verdict = {.limit = use.limit->cap()};
     use.receipt = {};
     const rules::Rule* rule = question.met_[i].rule;
-    if (rule == nullptr || use.mode != Mode::kEnforce) continue;
+    if (rule == nullptr || !DecidesFailure(question, use)) continue;
     if (rule->on_store_failure == rules::OnStoreFailure::kClosed && question.allowed) {
       question.allowed = false;
       question.headline = {

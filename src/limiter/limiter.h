@@ -70,6 +70,9 @@ class Limiter {
   /// From now on; null: nobody. It must outlive the limiter.
   void Observe(Observer* observer) { observer_ = observer; }
 
+  /// Those that questions without limits of their own are judged by.
+  [[nodiscard]] rules::RulesReader& rules() { return rules_; }
+
   /// kNow: the answer is there. kLater: `on_done` will be run, never before this returns. What the
   /// answer points to (rules, limits) is good until the next call of the limiter or, if the answer
   /// came later, until `on_done` returns.
@@ -88,6 +91,7 @@ class Limiter {
   bool MeetRules(Question& question, const rules::RuleSet* rules);
   bool MeetOwnLimits(Question& question);
   void AddUse(Question& question, const rules::MetLimit& met, Mode mode);
+  bool DeniedByRejection(Question& question);
   void Conclude(Question& question);
   void Judge(Question& question);
   void AskFallback(Question& question, std::span<const std::size_t> local);

@@ -10,6 +10,7 @@ void Question::Clear() {
   bytes_.clear();
   pieces_.clear();
   own_.clear();
+  hold_ = nullptr;
 }
 
 void Question::Add(std::string_view name, std::string_view value) {
@@ -18,10 +19,21 @@ void Question::Add(std::string_view name, std::string_view value) {
 }
 
 void Question::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_cost, Mode mode) {
+  AddLimit(key, limit, limit_cost, Terms{.mode = mode});
+}
+
+void Question::AddMet(const rules::MetLimit& met, const Terms& terms) {
+  AddLimit(met.key, met.limit->limit, met.cost, terms);
+  own_.back().rule = met.rule;
+  own_.back().named = met.limit;
+}
+
+void Question::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_cost,
+                        const Terms& terms) {
   const Piece scope = Keep(key.scope);
   const Piece tag = Keep(key.tag);
   const Piece rest = Keep(key.rest);
-  own_.push_back({scope, tag, rest, limit, limit_cost, mode});
+  own_.push_back({scope, tag, rest, limit, limit_cost, terms});
 }
 
 std::optional<std::string_view> Question::Find(std::string_view attribute) const {

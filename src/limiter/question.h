@@ -19,6 +19,13 @@
 
 namespace sluice::limiter {
 
+/// On what terms a limit that the caller has chosen takes part in its call.
+struct Terms {
+  Mode mode = Mode::kEnforce;
+  bool count_denied = false;
+  bool only_looks = false;
+};
+
 /// A question to a Limiter with all that it needs, and its answer. Made once and used again and
 /// again: after the first few times it allocates nothing. It must stay where it is until it is
 /// answered, and be destroyed only then.
@@ -36,6 +43,17 @@ class Question {
   void Add(std::string_view name, std::string_view value);
   /// A limit of the caller's own, instead of rules. `scope` is copied, as are the others.
   void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce);
+  void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, const Terms& terms);
+  /// A limit of a rule that the caller has met by itself, instead of by the rules in force. It is
+  /// judged, counted and, while the store can't tell, answered for as if they had met it; its key
+  /// is copied. For checks, peeks and adjustments.
+  void AddMet(const rules::MetLimit& met, const Terms& terms = {});
+  /// Run before Ask returns, if the store answers later: gives what keeps the rules and limits of
+  /// AddMet alive. Else they need to live only until the answer is read.
+  void SetHolder(std::shared_ptr<const void> (*hold)(void* holder), void* holder) {
+    hold_ = hold;
+    holder_ = holder;
+  }
   /// An adjustment's receipt, for the limit added last.
   void SetReceipt(const Receipt& receipt) { own_.back().receipt = receipt; }
 
@@ -77,9 +95,11 @@ class Question {
   [[nodiscard]] const store::Inspection& inspection(std::size_t use) const {
     return inspections_[use];
   }
-  /// The limits that the caller brought, also where none was looked at.
+  /// The limits that the caller brought or met itself, also where none was looked at.
   [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
   [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
+  /// All attributes. Good until something is added.
+  rules::Attributes GatherAttributes();
   /// Of an attribute, if the call has it. Good until something is added.
   [[nodiscard]] std::optional<std::string_view> Find(std::string_view attribute) const;
 
@@ -94,7 +114,9 @@ class Question {
     Piece scope, tag, rest;
     Limit limit;
     std::int64_t cost;
-    Mode mode;
+    Terms terms;
+    const rules::Rule* rule = nullptr;         ///< Null: the limit is the caller's own.
+    const rules::NamedLimit* named = nullptr;  ///< Likewise.
     Receipt receipt{};
   };
 
@@ -102,7 +124,6 @@ class Question {
   [[nodiscard]] std::string_view Text(Piece piece) const {
     return std::string_view(bytes_).substr(piece.offset, piece.size);
   }
-  rules::Attributes GatherAttributes();
   void MakeRoomForInspections();
 
   std::string bytes_;  ///< Of all names, values and keys.
@@ -116,7 +137,9 @@ class Question {
   std::vector<store::Inspection> inspections_;
   store::Call call_;
   class Limiter* limiter_ = nullptr;
-  std::shared_ptr<const rules::RuleSet> rules_;  ///< Held while a store has the question.
+  std::shared_ptr<const void> (*hold_)(void* holder) = nullptr;
+  void* holder_ = nullptr;
+  std::shared_ptr<const void> held_;  ///< The rules, while a store has the question.
   bool is_sampled_ = false;
   std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
 };

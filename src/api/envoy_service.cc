@@ -1,0 +1,81 @@
+// envoy.service.ratelimit.v3.RateLimitService: what Envoy asks of each call.
+
+#include "api/envoy_check.h"
+#include "api/grpc_loop.h"
+#include "api/grpc_methods.h"
+#include "wire/proto_writer.h"
+
+namespace sluice::api {
+namespace {
+
+using wire::GrpcStatus;
+using wire::ProtoWriter;
+
+void WriteStatus(const EnvoyStatus& status, ProtoWriter& writer) {
+  const auto message = writer.Begin(2);
+  writer.Uint(1, static_cast<std::uint64_t>(status.code));
+  if (status.has_limit) {
+    const auto limit = writer.Begin(2);
+    writer.Uint(1, status.requests_per_unit);
+    writer.Uint(2, static_cast<std::uint64_t>(status.unit));
+    writer.Bytes(3, status.name);
+    writer.End(limit);
+  }
+  writer.Uint(3, status.remaining);
+  if (status.has_limit) {
+    const auto duration = writer.Begin(4);
+    writer.Uint(1, static_cast<std::uint64_t>(status.reset_seconds));
+    writer.End(duration);
+  }
+  writer.End(message);
+}
+
+void WriteReply(GrpcCall& call, EnvoyCheck& check) {
+  ProtoWriter writer(call.reply);
+  writer.Uint(1, static_cast<std::uint64_t>(check.code()));
+  for (std::size_t i = 0; i < check.size(); ++i) WriteStatus(check.StatusOf(i), writer);
+  const EnvoyHeaders& headers =
+      check.MakeHeaders(check.has_check() ? &call.part(0).question : nullptr);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    const auto header = writer.Begin(3);
+    writer.Bytes(1, headers.name(i)).Bytes(2, headers.value(i));
+    writer.End(header);
+  }
+  // Whoever reads several of them merges them.
+  for (std::size_t i = 0; i < check.size(); ++i) writer.Bytes(6, check.MetadataOf(i));
+}
+
+EnvoyCheck& CheckOf(GrpcCall& call) { return static_cast<EnvoyCheck&>(*call.scratch); }
+
+void Answer(GrpcCall& call) {
+  EnvoyCheck& check = CheckOf(call);
+  if (!check.error().empty()) return call.Refuse(GrpcStatus::kInvalidArgument, check.error());
+  WriteReply(call, check);
+}
+
+}  // namespace
+
+void AskShouldRateLimit(GrpcCall& call, std::string_view message) {
+  Host& host = call.loop.host();
+  EnvoyDesk* const desk = host.envoy();
+  if (desk == nullptr) {
+    return call.Refuse(GrpcStatus::kUnimplemented, "this server has no such service");
+  }
+  // No other service keeps anything with its calls.
+  if (call.scratch == nullptr) call.scratch = std::make_unique<EnvoyCheck>();
+  EnvoyCheck& check = CheckOf(call);
+  if (!ReadEnvoyRequest(message, check.request)) {
+    return call.Refuse(GrpcStatus::kInvalidArgument, "the message is no RateLimitRequest");
+  }
+  if (const auto mistake = check.Meet(*desk, host); !mistake.empty()) {
+    return call.Refuse(GrpcStatus::kInvalidArgument, mistake);
+  }
+  if (check.has_check()) check.FillCheck(call.Add().question);
+  if (check.has_refund()) check.FillRefund(call.Add().question);
+  if (call.size() == 0) return WriteReply(call, check);
+  if (call.size() > 1) call.holds = check.Hold();
+  call.take_note = [](GrpcCall::Part& part) { CheckOf(part.call).TakeNote(part.question); };
+  call.answer = Answer;
+}
+
+}  // namespace sluice::api
