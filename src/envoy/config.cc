@@ -41,22 +41,20 @@ void Domain::KeyOf(std::span<const Entry> entries, FoundKey& key, Unit unit) con
 }
 
 void FoundKey::Clear() {
-  key_ = {};
-  text_.clear();
+  rest_.clear();
   values_ = 0;
 }
 
 void FoundKey::Add(std::string_view value) {
-  if (values_ == 0) key_.tag = value;
-  if (values_ > 1) text_.push_back(':');
-  if (values_ > 0) AppendPercentEncoded(value, text_);
+  if (values_ == 0) tag_ = value;
+  if (values_ > 1) rest_.push_back(':');
+  if (values_ > 0) AppendPercentEncoded(value, rest_);
   ++values_;
 }
 
 void FoundKey::Finish(std::string_view scope, std::string_view tag_of_all) {
-  key_.scope = scope;
-  if (values_ == 0) key_.tag = tag_of_all;
-  key_.rest = text_;
+  scope_ = scope;
+  if (values_ == 0) tag_ = tag_of_all;
 }
 
 Config::Config(std::vector<std::unique_ptr<const Domain>> domains, std::vector<const Node*> nodes)

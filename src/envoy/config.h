@@ -50,7 +50,7 @@ struct Node {
 class FoundKey {
  public:
   /// Points into the configuration, the entries and this: good until one of them changes.
-  [[nodiscard]] const Key& key() const { return key_; }
+  [[nodiscard]] Key key() const { return {.scope = scope_, .tag = tag_, .rest = rest_}; }
 
  private:
   friend class Domain;
@@ -60,8 +60,9 @@ class FoundKey {
   void Add(std::string_view value);
   void Finish(std::string_view scope, std::string_view tag_of_all);
 
-  Key key_;
-  std::string text_;
+  std::string_view scope_;
+  std::string_view tag_;
+  std::string rest_;
   std::size_t values_ = 0;
 };
 
@@ -81,6 +82,8 @@ class Domain {
   /// descriptor is allowed. Level by level: the exact value, else the first wildcard that matches,
   /// else the key alone. What was chosen on one level is not given up for another on the next.
   const Node* Find(std::span<const Entry> entries, FoundKey& key) const;
+
+  [[nodiscard]] const DomainTables& tables() const { return *tables_; }
 
   /// The counter of a limit that a request brings itself, instead of one of ours.
   void KeyOf(std::span<const Entry> entries, FoundKey& key, Unit unit = Unit::kUnknown) const;

@@ -55,6 +55,18 @@ rules::LoadReport LiveConfig::Load(std::span<const SourceFile> files, WallTime n
           .warnings = std::move(read.warnings)};
 }
 
+rules::LoadReport LiveConfig::Load(const rules::FileChange& change, WallTime now) {
+  if (change.content) {
+    std::vector<SourceFile> files;
+    for (const rules::FoundFile& file : change.files) {
+      files.push_back({.name = file.path, .text = file.content});
+    }
+    return Load(files, now);
+  }
+  const std::lock_guard loading(loading_);
+  return Refuse({{.file = change.path, .position = {}, .field = {}, .message = change.error}}, now);
+}
+
 rules::LoadReport LiveConfig::Refuse(std::vector<rules::Mistake> mistakes, WallTime now) {
   const std::lock_guard lock(mutex_);
   status_.last_error = mistakes;

@@ -14,6 +14,7 @@
 
 #include "envoy/config.h"
 #include "envoy/reader.h"
+#include "rules/file_watcher.h"
 #include "rules/live_rules.h"
 #include "rules/mistake.h"
 
@@ -43,6 +44,8 @@ class LiveConfig {
   LiveConfig& operator=(const LiveConfig&) = delete;
 
   rules::LoadReport Load(std::span<const SourceFile> files, WallTime now);
+  /// The same with what a watcher of a directory told. What can't be read is a failed load.
+  rules::LoadReport Load(const rules::FileChange& change, WallTime now);
 
   [[nodiscard]] ConfigStatus Status() const;
   /// Null if there is none yet.

@@ -77,7 +77,7 @@ Heard DirectoryEvents::Take() {
       if ((event.mask & kOfDirectory) != 0) {
         heard_ = {.anything = true};
         if ((event.mask & IN_IGNORED) != 0) directories_.erase(directory);
-      } else if (event.len > 0 && directory->second.contains(std::string_view(name))) {
+      } else if (event.len > 0 && Concerns(directory->second, name)) {
         Note(event.mask);
       }
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rules/path_places.h"
@@ -29,7 +30,8 @@ class DirectoryEvents {
   /// Readable when something happened. −1 if the system has no inotify to give.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// Listens at these places and no others. Returns whether that works for all of them.
+  /// Listens at these places and no others; one without a name is every entry of its directory.
+  /// Returns whether that works for all of them.
   bool ListenAt(const std::vector<Place>& places);
 
   Heard Take();
@@ -38,6 +40,9 @@ class DirectoryEvents {
   using Names = std::set<std::string, std::less<>>;
 
   void Note(std::uint32_t mask);
+  [[nodiscard]] static bool Concerns(const Names& names, std::string_view name) {
+    return names.contains(name) || names.contains(std::string_view());
+  }
 
   int descriptor_ = -1;
   std::map<int, Names> directories_;  ///< By watch.

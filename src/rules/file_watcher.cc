@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "rules/path_places.h"
 
 namespace sluice::rules {
 namespace {
@@ -28,71 +23,12 @@ constexpr Micros kLeastSleep = std::chrono::milliseconds(10);
 
 constexpr int kTriesToListen = 4;
 
-std::int64_t Nanos(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
-class OpenFile {
- public:
-  // Without O_NONBLOCK, to open a pipe would wait for somebody to write to it.
-  explicit OpenFile(const std::string& path)
-      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-std::string Reason(const std::string& what, int error) {
-  return what + ": " + std::generic_category().message(error);
-}
-
-FileChange ReadContent(const std::string& path, std::size_t max_bytes) {
-  const auto failed = [&path](std::string why) {
-    return FileChange{.path = path, .content = {}, .error = std::move(why)};
-  };
-  const OpenFile file(path);
-  if (file.descriptor() < 0) return failed(Reason("can't be opened", errno));
-  struct stat status{};
-  if (fstat(file.descriptor(), &status) != 0) return failed(Reason("can't be read", errno));
-  if (!S_ISREG(status.st_mode)) return failed("is not a regular file");
-  std::string content;
-  std::array<char, 65536> part;
-  while (true) {
-    const ssize_t size = read(file.descriptor(), part.data(), part.size());
-    if (size == 0) return {.path = path, .content = std::move(content), .error = {}};
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return failed(Reason("can't be read", errno));
-    content.append(part.data(), static_cast<std::size_t>(size));
-    if (content.size() > max_bytes) {
-      return failed("is larger than " + std::to_string(max_bytes) + " bytes");
-    }
-  }
-}
-
 }  // namespace
 
 FileWatcher::FileWatcher(std::string path, FileWatcherOptions options)
-    : path_(std::move(path)),
-      options_(options),
-      events_(options.listen ? std::make_unique<DirectoryEvents>() : nullptr) {}
-
-FileWatcher::Signature FileWatcher::SignatureOf(const std::string& path) {
-  struct stat status{};
-  if (stat(path.c_str(), &status) != 0) return {.error = errno};
-  return {.error = 0,
-          .device = status.st_dev,
-          .inode = status.st_ino,
-          .size = status.st_size,
-          .modified = Nanos(status.st_mtim),
-          .changed = Nanos(status.st_ctim)};
-}
+    : target_(std::move(path), options.endings),
+      options_(std::move(options)),
+      events_(options_.listen ? std::make_unique<DirectoryEvents>() : nullptr) {}
 
 SteadyTime FileWatcher::WhenCalm() const {
   const SteadyTime calm = unrest_->last + (unfinished_ ? options_.patience : options_.pause);
@@ -123,7 +59,7 @@ void FileWatcher::Stir(SteadyTime now) {
 
 void FileWatcher::Poll(SteadyTime now) {
   next_poll_ = now + options_.poll;
-  const Signature signature = SignatureOf(path_);
+  const WatchedPath::Signature signature = target_.SignatureNow();
   if (signature == seen_) return;
   seen_ = signature;
   doubtful_until_ = now + kCoarsestTime;
@@ -135,7 +71,7 @@ void FileWatcher::Listen() {
   // What changes between finding the places and listening there would go unheard.
   std::vector<Place> places;
   for (int tries = 0; tries < kTriesToListen; ++tries) {
-    std::vector<Place> found = PlacesOn(path_);
+    std::vector<Place> found = target_.Places();
     if (found == places) return;
     places = std::move(found);
     listening_ = events_->ListenAt(places);
@@ -144,9 +80,9 @@ void FileWatcher::Listen() {
 
 std::optional<FileChange> FileWatcher::Read(SteadyTime now) {
   Listen();
-  const Signature before = SignatureOf(path_);
-  FileChange found = ReadContent(path_, options_.max_bytes);
-  const Signature after = SignatureOf(path_);
+  const WatchedPath::Signature before = target_.SignatureNow();
+  FileChange found = target_.Read(options_.max_bytes);
+  const WatchedPath::Signature after = target_.SignatureNow();
   const bool waited = unrest_ && now >= unrest_->since + options_.longest_wait;
   // Changed while it was read; or since the last poll, where nothing else tells.
   const bool moves = before != after || (told_ && !listening_ && before != seen_);

@@ -7,20 +7,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "rules/directory_events.h"
+#include "rules/watched_path.h"
 
 namespace sluice::rules {
-
-/// What a file was found to be.
-struct FileChange {
-  std::string path;                    ///< As it was given to the watcher.
-  std::optional<std::string> content;  ///< Not set: `error` says why it can't be read.
-  std::string error;
-
-  friend bool operator==(const FileChange&, const FileChange&) = default;
-};
 
 struct FileWatcherOptions {
   /// Changes that follow each other this closely are one.
@@ -35,11 +28,14 @@ struct FileWatcherOptions {
   /// False: the file is only polled.
   bool listen = true;
   std::size_t max_bytes = std::size_t{256} << 20;
+  /// Not empty: it is a directory that is watched, and of it the files whose names end so.
+  std::vector<std::string> endings{};
 };
 
 /// Notices that the content of a file becomes another, however that is done: written in place,
 /// replaced by a rename, a symbolic link on the way (also of a directory) that leads elsewhere,
-/// deleted and made anew. Has no thread, and is told what time it is.
+/// deleted and made anew. Or that of a directory's files, whichever of them it is. Has no thread,
+/// and is told what time it is.
 class FileWatcher {
  public:
   explicit FileWatcher(std::string path, FileWatcherOptions options = {});
@@ -56,24 +52,12 @@ class FileWatcher {
   [[nodiscard]] bool listening() const { return listening_; }
 
  private:
-  /// Differs if the content may.
-  struct Signature {
-    int error = -1;  ///< Never the file's.
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::int64_t size = 0;
-    std::int64_t modified = 0;
-    std::int64_t changed = 0;
-
-    friend bool operator==(const Signature&, const Signature&) = default;
-  };
   /// A change that is being waited for to be complete.
   struct Unrest {
     SteadyTime since;
     SteadyTime last;
   };
 
-  [[nodiscard]] static Signature SignatureOf(const std::string& path);
   [[nodiscard]] SteadyTime WhenCalm() const;
   void Stir(SteadyTime now);
   void Poll(SteadyTime now);
@@ -81,14 +65,14 @@ class FileWatcher {
   std::optional<FileChange> Read(SteadyTime now);
   std::optional<FileChange> Tell(FileChange found);
 
-  std::string path_;
+  WatchedPath target_;
   FileWatcherOptions options_;
   std::unique_ptr<DirectoryEvents> events_;  ///< Null: only polled.
   bool listening_ = false;
   bool unfinished_ = false;
   std::optional<Unrest> unrest_;
   std::optional<FileChange> told_;
-  Signature seen_;  ///< Of the last poll.
+  WatchedPath::Signature seen_;  ///< Of the last poll.
   SteadyTime next_poll_{};
   /// Until then the file can change and have the same signature.
   SteadyTime doubtful_until_{};

@@ -124,12 +124,16 @@ std::optional<std::string> NearMiss(std::string_view name) {
   return std::nullopt;
 }
 
+// Who writes `path: {exact: /a}` says plainly that it is an attribute, whatever it is called.
 bool CheckName(Reading& reading, const Field& field) {
   if (field.name == "present" || field.name == "absent") {
     reading.WrongName(
         field, "stands under an attribute, as in `user: {" + std::string(field.name) + ": true}`");
     return false;
   }
+  const bool plain =
+      field->kind == YamlKind::kMapping && SubjectOf(field.name).attribute == field.name;
+  if (plain) return true;
   if (const auto meant = NearMiss(field.name)) {
     reading.WrongName(field, "unknown condition; did you mean " + Shown(*meant) + "?");
     return false;

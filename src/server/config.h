@@ -72,7 +72,9 @@ struct Config {
   Micros grpc_keepalive_interval = std::chrono::minutes(2);
   Micros grpc_keepalive_timeout = std::chrono::seconds(20);
 
-  std::string rules;  ///< A file. Empty: the example rules.
+  std::string rules;         ///< A file. Empty: the example rules.
+  std::string envoy_config;  ///< A directory. Empty: there is none.
+  bool envoy_merge_domains = false;
   std::string enforcement = "on";
 
   std::string store = "memory";  ///< Or where Redis is.

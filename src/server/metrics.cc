@@ -83,6 +83,17 @@ telemetry::RulesSnapshot RulesOf(const Shared& shared) {
           .reloads_failed = status.failed_loads};
 }
 
+telemetry::EnvoySnapshot EnvoyOf(const Shared& shared) {
+  const envoy::ConfigStatus status = shared.envoy.Status();
+  return {.version = std::to_string(status.version),
+          .hash = status.fingerprint,
+          .domains = status.domains,
+          .limits = status.limits,
+          .loaded_at = std::chrono::floor<std::chrono::seconds>(status.last_good_load),
+          .reloads_succeeded = status.good_loads,
+          .reloads_failed = status.failed_loads};
+}
+
 telemetry::Enforcement EnforcementOf(const Shared& shared) {
   switch (shared.settings.enforcement.load(std::memory_order_relaxed)) {
     case limiter::Enforcement::kShadow:
@@ -110,6 +121,7 @@ void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> wo
   snapshot.keys = KeysOf(*shared.memory);
   if (shared.redis) snapshot.redis = RedisOf(workers);
   snapshot.rules = RulesOf(shared);
+  if (!shared.config.envoy_config.empty()) snapshot.envoy = EnvoyOf(shared);
   snapshot.enforcement = EnforcementOf(shared);
   snapshot.ready = !shared.draining.load();
   snapshot.threads = workers.size();

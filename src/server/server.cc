@@ -2,6 +2,7 @@
 
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -85,6 +86,19 @@ telemetry::LogOptions LogOptionsOf(const Config& config) {
   return options;
 }
 
+// What is told of two loads as of one, whose version is that of the first.
+void Join(rules::LoadReport& report, rules::LoadReport other) {
+  using rules::LoadOutcome;
+  const auto either = [&](LoadOutcome outcome) {
+    return report.outcome == outcome || other.outcome == outcome;
+  };
+  report.outcome = either(LoadOutcome::kRefused)     ? LoadOutcome::kRefused
+                   : either(LoadOutcome::kActivated) ? LoadOutcome::kActivated
+                                                     : LoadOutcome::kUnchanged;
+  std::move(other.mistakes.begin(), other.mistakes.end(), std::back_inserter(report.mistakes));
+  std::move(other.warnings.begin(), other.warnings.end(), std::back_inserter(report.warnings));
+}
+
 EntranceOptions EntranceOptionsOf(const Config& config, std::string_view refusal) {
   EntranceOptions options;
   options.limits.hard_output_bytes = config.max_output_bytes;
@@ -126,6 +140,7 @@ Server::Server(const Config& config, const telemetry::LogOptions& log)
 
 Server::~Server() {
   watch_.reset();
+  envoy_.Stop();
   http_.reset();
   resp_.reset();
   grpc_.reset();
@@ -154,8 +169,8 @@ Result<bool> Server::Prepare() {
   } else {
     tell(Blame("metrics.labels", constant.error().message));
   }
-  for (const auto step :
-       {&Server::ReadSecrets, &Server::LearnIdentity, &Server::ChooseStore, &Server::LoadRules}) {
+  for (const auto step : {&Server::ReadSecrets, &Server::LearnIdentity, &Server::ChooseStore,
+                          &Server::LoadRules, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) tell(done.error());
   }
   if (mistakes) return *mistakes;
@@ -384,15 +399,16 @@ void Server::GiveUp() {
 
 rules::LoadReport Server::ReloadRules() {
   const std::string& path = shared_.config.rules;
-  if (path.empty()) {
-    return {.outcome = rules::LoadOutcome::kUnchanged,
-            .version = shared_.rules.Status().active.number,
-            .mistakes = {},
-            .warnings = {}};
+  rules::LoadReport report{.outcome = rules::LoadOutcome::kUnchanged,
+                           .version = shared_.rules.Status().active.number,
+                           .mistakes = {},
+                           .warnings = {}};
+  if (!path.empty()) {
+    report = shared_.rules.Load(*rules::FileWatcher(path).Look(SteadyClock::Now()),
+                                TheSystemClock().Now());
+    TellOfLoad(report);
   }
-  rules::LoadReport report = shared_.rules.Load(*rules::FileWatcher(path).Look(SteadyClock::Now()),
-                                                TheSystemClock().Now());
-  TellOfLoad(report);
+  if (auto envoy = envoy_.Reload()) Join(report, *std::move(envoy));
   return report;
 }
 
@@ -428,6 +444,7 @@ api::Health Server::CheckHealth() {
        .detail =
            "version " + std::to_string(rules.active.number) +
            (rules.failing ? "; the file has mistakes, so it is not what the file says" : "")});
+  if (auto envoy = envoy_.Check()) health.conditions.push_back(*std::move(envoy));
   if (shared_.redis) {
     health.conditions.push_back(RedisCondition());
     const bool fast = !store_speed_.is_slow();

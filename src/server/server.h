@@ -15,6 +15,7 @@
 #include "server/admission.h"
 #include "server/config.h"
 #include "server/entrance.h"
+#include "server/envoy_keeper.h"
 #include "server/loops.h"
 #include "server/shared.h"
 #include "server/store_speed.h"
@@ -62,6 +63,7 @@ class Server final : private Operations {
   void LearnIdentityAgain();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
+  Result<bool> LoadEnvoyConfig() { return envoy_.Start(); }
   Result<bool> Open();
   Result<bool> Listen(Entrance& entrance, const std::vector<std::string>& addresses,
                       std::string_view section, Security security,
@@ -83,6 +85,7 @@ class Server final : private Operations {
 
   Shared shared_;
   std::unique_ptr<rules::WatchThread> watch_;
+  EnvoyKeeper envoy_{shared_};
   net::Loop main_;
   Loops loops_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< Each belongs to its loop's thread.

@@ -120,6 +120,10 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      SetNumber<&Config::threads, 0, 1024>, GetNumber<&Config::threads>},
     {"rules", "", "FILE", "The rules. Without it, the example rules.", false,
      SetText<&Config::rules>, GetText<&Config::rules>},
+    {"envoy.config", "", "DIR", "The configuration files of Envoy's rate limit service.", false,
+     SetText<&Config::envoy_config>, GetText<&Config::envoy_config>},
+    {"envoy.merge_domains", "", "true|false", "Whether several files may describe one domain.",
+     false, SetFlag<&Config::envoy_merge_domains>, GetFlag<&Config::envoy_merge_domains>},
     {"enforcement", "", "on|shadow|off",
      "Whether limits deny, are only judged, or are not looked at.", false,
      [](Config& config, std::string_view text) {

@@ -16,11 +16,9 @@ void Number(const rules::Rule& rule, rules::Variants& variants, telemetry::RuleI
 }
 
 // So that a call on its way finds the counter of a limit by an index.
-void NumberLimits(rules::RuleFile& file, telemetry::RuleIds& ids) {
-  for (rules::Rule& rule : file.rules) {
-    Number(rule, rule.variants, ids);
-    for (rules::Override& other : rule.overrides) Number(rule, other.variants, ids);
-  }
+void NumberLimits(rules::Rule& rule, telemetry::RuleIds& ids) {
+  Number(rule, rule.variants, ids);
+  for (rules::Override& other : rule.overrides) Number(rule, other.variants, ids);
 }
 
 constexpr std::size_t kVersionsKept = 10;
@@ -30,6 +28,11 @@ constexpr std::size_t kVersionsKept = 10;
 Shared::Shared(Config its_config, const telemetry::LogOptions& log_options)
     : config(std::move(its_config)),
       log(log_options),
-      rules(kVersionsKept, [this](rules::RuleFile& file) { NumberLimits(file, rule_ids); }) {}
+      rules(kVersionsKept,
+            [this](rules::RuleFile& file) {
+              for (rules::Rule& rule : file.rules) NumberLimits(rule, rule_ids);
+            }),
+      envoy({.merge_domains = config.envoy_merge_domains,
+             .prepare = [this](rules::Rule& rule) { NumberLimits(rule, rule_ids); }}) {}
 
 }  // namespace sluice::server

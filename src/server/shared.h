@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "envoy/live_config.h"
 #include "identity/identifier.h"
 #include "limiter/limiter.h"
 #include "redis/options.h"
@@ -33,6 +34,7 @@ struct Shared {
   telemetry::Log log;
   telemetry::RuleIds rule_ids;
   rules::LiveRules rules;
+  envoy::LiveConfig envoy;
   limiter::Settings settings;
   /// Holds all limits; or, with Redis, those of rules that go on alone while Redis does not answer.
   std::unique_ptr<store::MemoryStore> memory;

@@ -171,6 +171,18 @@ void WriteRules(PrometheusText& text, const RulesSnapshot& rules) {
   text.Sample({{"result", "failure"}}, rules.reloads_failed);
 }
 
+void WriteEnvoy(PrometheusText& text, const EnvoySnapshot& envoy) {
+  text.Family("rate_limiter_envoy_config_info", kInfo, "The active configuration of Envoy's.");
+  text.Sample({{"version", envoy.version}, {"hash", envoy.hash}}, std::uint64_t{1});
+  One(text, "rate_limiter_envoy_config_domains", kGauge, "How many domains it has.", envoy.domains);
+  One(text, "rate_limiter_envoy_config_limits", kGauge, "How many limits it has.", envoy.limits);
+  One(text, "rate_limiter_envoy_config_loaded_timestamp_seconds", kGauge, "When it was loaded.",
+      static_cast<std::int64_t>(envoy.loaded_at.time_since_epoch().count()));
+  text.Family("rate_limiter_envoy_config_reloads_total", kCounter, "Attempts to load it again.");
+  text.Sample({{"result", "success"}}, envoy.reloads_succeeded);
+  text.Sample({{"result", "failure"}}, envoy.reloads_failed);
+}
+
 void WriteServer(PrometheusText& text, const MetricsSnapshot& snapshot) {
   By<Enforcement, std::uint64_t> enforcement;
   enforcement[snapshot.enforcement] = 1;
@@ -214,6 +226,7 @@ void AppendMetricsPage(const MetricsSnapshot& snapshot, MetricsFormat format,
   WriteConnections(text, snapshot.loops);
   if (!snapshot.tls.empty()) WriteTls(text, snapshot.tls);
   WriteRules(text, snapshot.rules);
+  if (snapshot.envoy) WriteEnvoy(text, *snapshot.envoy);
   WriteServer(text, snapshot);
   if (snapshot.process) WriteProcess(text, *snapshot.process);
   text.End();

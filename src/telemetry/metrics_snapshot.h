@@ -68,6 +68,17 @@ struct RulesSnapshot {
   std::uint64_t reloads_failed = 0;
 };
 
+/// The configuration of Envoy's service.
+struct EnvoySnapshot {
+  std::string version;
+  std::string hash;
+  std::uint64_t domains = 0;
+  std::uint64_t limits = 0;
+  std::chrono::sys_seconds loaded_at{};
+  std::uint64_t reloads_succeeded = 0;
+  std::uint64_t reloads_failed = 0;
+};
+
 struct BuildSnapshot {
   std::string version;
   std::string revision;
@@ -97,6 +108,7 @@ struct MetricsSnapshot {
   std::optional<RedisSnapshot> redis;  ///< With Redis.
   std::vector<TlsSnapshot> tls;        ///< Of the protocols that have such listeners.
   RulesSnapshot rules;
+  std::optional<EnvoySnapshot> envoy;  ///< With such a configuration.
   Enforcement enforcement{};
   bool ready = false;
   std::uint64_t threads = 0;

@@ -52,6 +52,14 @@ MetricsSnapshot SampleSnapshot() {
                     .loaded_at = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000)),
                     .reloads_succeeded = 5,
                     .reloads_failed = 1};
+  snapshot.envoy =
+      EnvoySnapshot{.version = "2",
+                    .hash = "a1b2",
+                    .domains = 3,
+                    .limits = 40,
+                    .loaded_at = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'001)),
+                    .reloads_succeeded = 2,
+                    .reloads_failed = 1};
   snapshot.enforcement = Enforcement::kShadow;
   snapshot.ready = true;
   snapshot.threads = 2;

@@ -1,0 +1,186 @@
+#include "envoy/own_rules.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "envoy/testing/random_config.h"
+#include "envoy/testing/read.h"
+#include "rules/reader.h"
+#include "rules/rule_set.h"
+
+namespace sluice::envoy {
+namespace {
+
+using testing::AsEntries;
+using testing::RandomConfig;
+using testing::ReadOk;
+
+std::shared_ptr<const rules::RuleSet> Compiled(const OwnRules& own) {
+  rules::ReadResult read = rules::Read("own.yaml", own.yaml);
+  for (const rules::Mistake& mistake : read.mistakes) ADD_FAILURE() << Describe(mistake);
+  return read.file ? rules::RuleSet::Compile(std::move(*read.file)) : nullptr;
+}
+
+std::string Remarks(const OwnRules& own) {
+  std::string text;
+  for (const rules::Mistake& remark : own.remarks) text += Describe(remark) + "\n";
+  return text;
+}
+
+TEST(OwnRules, SayTheSameInOurWords) {
+  const auto config = ReadOk(R"(domain: edge
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: second, requests_per_unit: 10 }
+  - key: remote_address
+    value: 192.0.2.5
+    rate_limit: { unit: second, requests_per_unit: 0 }
+  - key: path
+    value: "/a?/*"
+    share_threshold: true
+    shadow_mode: true
+    on_store_failure: local
+    rate_limit: { unit: day, requests_per_unit: 5, algorithm: token_bucket, burst: 50 }
+)");
+  const OwnRules own = WriteOwnRules(*config);
+  EXPECT_EQ(own.yaml, R"(rules:
+  - id: "edge.remote_address_192.0.2.5"
+    match:
+      "domain": { exact: ["edge"] }
+      "remote_address": { exact: ["192.0.2.5"] }
+      "path": { absent: true }
+    per: []
+    reject_all: true
+    final: true
+  - id: "edge.remote_address"
+    match:
+      "domain": { exact: ["edge"] }
+      "remote_address": { present: true }
+      "path": { absent: true }
+    per: ["remote_address"]
+    algorithm: fixed_window
+    limit: 10
+    window: 1s
+    final: true
+  - id: "edge.path_/a?/*"
+    match:
+      "domain": { exact: ["edge"] }
+      "path": { glob: ["/a\\?/*"] }
+      "remote_address": { absent: true }
+    per: []
+    algorithm: token_bucket
+    capacity: 50
+    refill_rate: 5 per 86400s
+    shadow: true
+    on_store_failure: local
+    final: true
+)");
+  EXPECT_EQ(Remarks(own), "");
+  EXPECT_TRUE(Compiled(own));
+}
+
+TEST(OwnRules, TellWhatTheyCantSay) {
+  const auto config = ReadOk(R"(domain: d
+descriptors:
+  - key: a
+    descriptors:
+      - key: a
+        rate_limit: { unlimited: true }
+      - key: b
+        quota_mode: true
+        metadata: { x: y }
+        rate_limit: { unit: day, requests_per_unit: 1, replaces: [{ name: n }] }
+  - key: b
+    descriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1 } }]
+  - key: user_regex
+    rate_limit: { unit: day, requests_per_unit: 1 }
+  - { key: p, value: "x*", rate_limit: { unit: day, requests_per_unit: 1 } }
+  - { key: p, value: "xx*", rate_limit: { unit: day, requests_per_unit: 2 } }
+)");
+  const OwnRules own = WriteOwnRules(*config);
+  EXPECT_TRUE(Compiled(own));
+  const std::string remarks = Remarks(own);
+  for (const char* part :
+       {"a.yaml:5:9: d.a.a: has a key twice", "a.yaml:7:9: d.a.b: `quota_mode` is left out",
+        "a.yaml:7:9: d.a.b: `metadata` is left out", "a.yaml:7:9: d.a.b: `replaces` is left out",
+        "d.b.a: has the keys of another descriptor in another order",
+        "a.yaml:13:5: d.user_regex: has the key `user_regex`, which means something else",
+        "a.yaml:16:5: d.p_xx*: left out; as a rule it can never be met"}) {
+    EXPECT_NE(remarks.find(part), std::string::npos) << part << " not in\n" << remarks;
+  }
+}
+
+/// What the rules make of a request: the limit that counts, or nullptr if the call passes.
+const rules::MetLimit* Counted(const rules::Match& match) {
+  if (match.limits().size() != 1) {
+    EXPECT_TRUE(match.limits().empty());
+    return nullptr;
+  }
+  return match.limits()[0].rule->headers ? match.limits().data() : nullptr;
+}
+
+// Requests that attributes can express: no key twice, no empty value, and keys in an order that
+// the configuration has.
+bool IsExpressible(const RandomConfig::Request& request) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : request) {
+    if (value.empty() || !keys.insert(key).second) return false;
+  }
+  return true;
+}
+
+void ExpectSame(const Config& config, const rules::RuleSet& own,
+                const RandomConfig::Request& request) {
+  FoundKey key;
+  const std::vector<Entry> entries = AsEntries(request);
+  const Node* node = config.FindDomain("d")->Find(entries, key);
+  if (node != nullptr && node->unlimited) node = nullptr;
+  std::vector<rules::Attribute> attributes{{"domain", "d"}};
+  for (const Entry& entry : entries) attributes.push_back({entry.key, entry.value});
+  rules::Match match;
+  own.Find(attributes, 1, match);
+  const rules::MetLimit* met = Counted(match);
+  ASSERT_EQ(met != nullptr, node != nullptr);
+  if (node == nullptr) return;
+  ASSERT_EQ(met->limit->reject_all, node->limit().reject_all);
+  if (!node->limit().reject_all) {
+    ASSERT_EQ(met->limit->limit, node->limit().limit);
+  }
+  ASSERT_EQ(met->key.rest, key.key().rest);
+  if (!node->rule.per->empty()) {
+    ASSERT_EQ(met->key.tag, key.key().tag);
+  }
+}
+
+TEST(OwnRules, DecideAsTheConfigurationDoes) {
+  const std::uint64_t seed = std::random_device()();
+  RandomConfig random(seed);
+  int limited = 0;
+  for (int round = 0; round < 100; ++round) {
+    const auto descriptors = random.Descriptors(3);
+    const std::string yaml = AsYaml(descriptors);
+    const auto config = ReadOk(yaml);
+    ASSERT_TRUE(config);
+    const OwnRules own = WriteOwnRules(*config);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + yaml + own.yaml + Remarks(own));
+    // Where the same keys stand in two orders, attributes can't tell.
+    if (Remarks(own).find("in another order") != std::string::npos) continue;
+    const auto rules = Compiled(own);
+    ASSERT_TRUE(rules);
+    for (int i = 0; i < 200; ++i) {
+      const auto request = random.RequestFor(descriptors);
+      if (!IsExpressible(request)) continue;
+      SCOPED_TRACE(testing::Met(*config, "d", AsEntries(request)));
+      ExpectSame(*config, *rules, request);
+      if (::testing::Test::HasFatalFailure()) return;
+      limited += testing::Met(*config, "d", AsEntries(request)) != "nothing" ? 1 : 0;
+    }
+  }
+  EXPECT_GT(limited, 1000);
+}
+
+}  // namespace
+}  // namespace sluice::envoy
