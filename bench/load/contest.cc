@@ -13,22 +13,22 @@ Contest::Contest(const Options& options, const std::string& about)
               rounds_.count, std::chrono::duration<double>(rounds_.duration).count());
 }
 
-std::vector<double> Contest::Speeds(const std::string& what, Pair& pair, Expect expect,
-                                    std::span<const Depth> depths, int loops) {
+std::vector<Most> Contest::Speeds(const std::string& what, Pair& pair, Expect expect,
+                                  std::span<const Depth> depths, int loops) {
   ShowKeys(pair, depths.back().depth);
-  std::vector<double> ours;
+  std::vector<Most> most;
   for (const Depth& d : depths) {
     const Compared<Speed> measured = CompareSpeed(pair, d.depth, expect, rounds_);
     report_.Add(what, d.depth, measured, d.targets, loops);
-    ours.push_back(measured.ours.per_second);
+    most.push_back({measured.ours.per_second, measured.theirs ? measured.theirs->per_second : 0});
   }
-  return ours;
+  return most;
 }
 
 void Contest::Latencies(const std::string& what, Pair& pair, std::span<const Depth> depths,
-                        const std::vector<double>& most) {
+                        const std::vector<Most>& most, double Most::* whose) {
   for (std::size_t i = 0; i < depths.size(); ++i) {
-    const double rate = most[i] / 2;
+    const double rate = most[i].*whose / 2;
     report_.Add(what, depths[i].depth, rate, CompareLatency(pair, depths[i].depth, rate, rounds_));
   }
 }

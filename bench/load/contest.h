@@ -18,6 +18,12 @@ struct Depth {
   Targets targets{};
 };
 
+/// How many calls a second each side managed. Theirs is 0 if there is nobody.
+struct Most {
+  double ours;
+  double theirs;
+};
+
 /// All that one benchmark measures: rounds of the same length, one report.
 class Contest {
  public:
@@ -26,12 +32,12 @@ class Contest {
 
   Report& report() { return report_; }
 
-  /// A line for each depth. Returns how many calls a second we managed at each.
-  std::vector<double> Speeds(const std::string& what, Pair& pair, Expect expect,
-                             std::span<const Depth> depths, int loops = 1);
-  /// A line for each depth, at half of what we managed there.
+  /// A line for each depth. Returns how many calls a second were managed at each.
+  std::vector<Most> Speeds(const std::string& what, Pair& pair, Expect expect,
+                           std::span<const Depth> depths, int loops = 1);
+  /// A line for each depth, at half of what one side managed there.
   void Latencies(const std::string& what, Pair& pair, std::span<const Depth> depths,
-                 const std::vector<double>& most);
+                 const std::vector<Most>& most, double Most::* whose = &Most::ours);
 
   /// The sum, and the figures for programs if they are wanted.
   void Finish() const;

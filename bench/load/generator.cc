@@ -63,9 +63,17 @@ net::Fd Connect(std::uint16_t port) {
 }  // namespace
 
 Generator::Generator(std::uint16_t port, std::size_t connections, Requests requests, ReadReply read)
-    : requests_(std::move(requests)), read_(read), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    : Generator(port, connections, requests.keys(),
+                [shared = std::make_shared<Requests>(std::move(requests)), read] {
+                  return std::make_unique<PlainDialogue>(shared, read);
+                }) {}
+
+Generator::Generator(std::uint16_t port, std::size_t connections, std::uint64_t keys,
+                     const std::function<std::unique_ptr<Dialogue>()>& begin)
+    : keys_(keys), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   for (std::size_t i = 0; i < connections; ++i) {
-    Connection& connection = connections_.emplace_back(Connection{.socket = Connect(port)});
+    Connection& connection =
+        connections_.emplace_back(Connection{.socket = Connect(port), .dialogue = begin()});
     connection.in.resize(kInputBytes);
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLET;
@@ -83,7 +91,7 @@ Tally Generator::Closed(std::size_t depth, nanoseconds duration) {
 }
 
 Tally Generator::EachKeyOnce(std::size_t depth) {
-  return RunClosed(depth, nanoseconds::max(), requests_.keys());
+  return RunClosed(depth, nanoseconds::max(), keys_);
 }
 
 Tally Generator::RunClosed(std::size_t depth, nanoseconds end, std::uint64_t requests) {
@@ -147,7 +155,7 @@ std::size_t Generator::Wait(int timeout_ms) {
 Generator::Connection& Generator::Ready(std::size_t i) { return connections_[ready_[i]]; }
 
 void Generator::Append(Connection& connection) {
-  requests_.Append(connection.out);
+  connection.dialogue->Ask(connection.out);
   ++waiting_;
 }
 
@@ -185,13 +193,14 @@ std::size_t Generator::ReadReplies(Connection& connection) {
   std::string_view rest(connection.in.data(), connection.in_size);
   std::size_t replies = 0;
   while (!rest.empty()) {
-    const Reply reply = read_(rest);
+    const Reply reply = connection.dialogue->Hear(rest, connection.out);
     if (reply.size == 0) break;
     if (reply.verdict == Verdict::kWrong) {
       throw std::runtime_error("a wrong reply: " + std::string(rest.substr(0, kShownBytes)));
     }
-    Count(connection, reply.verdict);
     rest.remove_prefix(reply.size);
+    if (reply.verdict == Verdict::kNone) continue;
+    Count(connection, reply);
     ++replies;
   }
   std::memmove(connection.in.data(), rest.data(), rest.size());
@@ -199,14 +208,17 @@ std::size_t Generator::ReadReplies(Connection& connection) {
   return replies;
 }
 
-void Generator::Count(Connection& connection, Verdict verdict) {
+void Generator::Count(Connection& connection, const Reply& reply) {
   if (waiting_ == 0) throw std::runtime_error("more replies than requests");
   --waiting_;
-  ++(verdict == Verdict::kAllowed ? tally_.allowed : tally_.denied);
+  ++(reply.verdict == Verdict::kAllowed ? tally_.allowed : tally_.denied);
   if (latencies_ == nullptr) return;
-  if (connection.due.empty()) throw std::runtime_error("a reply that nobody waits for");
-  latencies_->Record(last_reply_ - connection.due.front());
-  connection.due.pop_front();
+  if (reply.turn >= connection.due.size()) {
+    throw std::runtime_error("a reply that nobody waits for");
+  }
+  const auto due = connection.due.begin() + static_cast<std::ptrdiff_t>(reply.turn);
+  latencies_->Record(last_reply_ - *due);
+  connection.due.erase(due);
 }
 
 void Generator::BeginRun() {

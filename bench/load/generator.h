@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "load/dialogue.h"
 #include "load/histogram.h"
 #include "load/replies.h"
 #include "load/requests.h"
@@ -30,7 +33,11 @@ struct Tally {
 /// are no figures: they are thrown. Connections stay between runs.
 class Generator {
  public:
+  /// Replies come in order.
   Generator(std::uint16_t port, std::size_t connections, Requests requests, ReadReply read);
+  /// Each connection has a dialogue of its own; together they ask for so many keys.
+  Generator(std::uint16_t port, std::size_t connections, std::uint64_t keys,
+            const std::function<std::unique_ptr<Dialogue>()>& begin);
 
   /// Each connection always has `depth` requests under way: as many as there are replies are sent
   /// again. Says what the server manages at most, and nothing about latencies.
@@ -47,6 +54,7 @@ class Generator {
  private:
   struct Connection {
     net::Fd socket;
+    std::unique_ptr<Dialogue> dialogue;
     std::string out{};
     std::size_t out_at = 0;  ///< How much of `out` is sent.
     std::string in{};
@@ -63,13 +71,12 @@ class Generator {
   /// Returns how many replies there were.
   std::size_t Receive(Connection& connection);
   std::size_t ReadReplies(Connection& connection);
-  void Count(Connection& connection, Verdict verdict);
+  void Count(Connection& connection, const Reply& reply);
   void BeginRun();
   [[nodiscard]] Tally EndRun() const;
   void CheckPatience() const;
 
-  Requests requests_;
-  ReadReply read_;
+  std::uint64_t keys_;
   net::Fd epoll_;
   std::vector<Connection> connections_;
   std::vector<std::uint32_t> ready_;

@@ -10,11 +10,13 @@ enum class Verdict : std::uint8_t {
   kAllowed,
   kDenied,
   kWrong,  ///< An error, or not what this request is answered with.
+  kNone,   ///< Not a reply: something that comes in between.
 };
 
 struct Reply {
   std::size_t size;  ///< How many bytes it had; 0 if it is not all there yet.
   Verdict verdict;
+  std::size_t turn = 0;  ///< How many requests that were sent before are still waiting.
 };
 
 /// Reads the reply that these bytes begin with.

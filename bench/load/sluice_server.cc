@@ -1,5 +1,6 @@
 #include "load/sluice_server.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "redis/testing/redis_server.h"
@@ -21,8 +22,11 @@ Process StartSluice(const std::string& listen, std::size_t loops,
   const std::string rule_file = folder / "rules.yaml";
   rules::testing::WriteInPlace(rule_file, kRules);
   const std::uint16_t port = redis::testing::FreePort();
-  std::vector<std::string> command{program.string(), "serve",   "--store",   "memory",
-                                   "--rules",        rule_file, "--threads", std::to_string(loops)};
+  std::vector<std::string> command{program.string(), "serve",     "--rules",
+                                   rule_file,        "--threads", std::to_string(loops)};
+  if (std::find(more.begin(), more.end(), "--store") == more.end()) {
+    command.insert(command.end(), {"--store", "memory"});
+  }
   for (const std::string plain : {"--http", "--resp", "--grpc"}) {
     if (plain != listen) command.insert(command.end(), {plain, "none"});
   }

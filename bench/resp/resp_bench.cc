@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "load/contest.h"
+#include "load/redis_process.h"
 #include "load/sluice_server.h"
-#include "redis/testing/redis_server.h"
 #include "resp/encoder.h"
 #include "run_bench.h"
 
@@ -47,14 +47,6 @@ Side Ask(const Process& server, const Question& question, std::uint64_t keys,
           .generator = Generator(server.port(), kConnections, Requests(question.command, keys),
                                  question.read),
           .load_cores = PlacesFor(loops).load};
-}
-
-Process StartRedis(const rules::testing::Folder& folder) {
-  const std::uint16_t port = redis::testing::FreePort();
-  return {{"redis-server", "--bind", "127.0.0.1", "--port", std::to_string(port), "--save", "",
-           "--appendonly", "no", "--dir", folder.path().string()},
-          port,
-          PlacesFor(1).server};
 }
 
 class Bench {
@@ -95,7 +87,7 @@ class Bench {
   Contest contest_;
   rules::testing::Folder folder_;
   Process sluice_ = StartSluice("--resp", 1, folder_);
-  Process redis_ = StartRedis(folder_);
+  Process redis_ = StartRedis(PlacesFor(1).server, folder_);
 };
 
 }  // namespace
