@@ -8,7 +8,7 @@ do
 
 local LONG_LEASE, SHORT_LEASE, SHORTEST_LEASE, EXACT_FOR = 10000000, 200000, 10000, 1000000
 local LONG_STEP, SHORT_STEP = LONG_LEASE / 4, SHORT_LEASE / 2
-local SHORTEST_RESERVE, LONGEST_RESERVE = 50000, 250000
+local SHORTEST_RESERVE, LONGEST_RESERVE, LAST_RESERVE = 50000, 250000, 20000
 local FASTEST_RESERVED = floor(MAX / 4 / LONGEST_RESERVE)
 local BETWEEN_RECALLS, EPOCH = 5000, 500000
 local MOST_PARTS, BESIDES_WAITING, SMALLEST_LEASED = 12, 16, 50
@@ -238,6 +238,11 @@ local function reserve_time(num, den, book, nodes)
   return num * time >= two_each and time or 0
 end
 
+-- What nodes have in hand when the window ends is lost: the nearer that is, the less they get.
+local function no_longer_than_window(reserve, window_left)
+  return min(reserve, max(div(window_left, 3), LAST_RESERVE))
+end
+
 local function left_ahead(limit, now, state, ahead)
   if limit.kind ~= 't' then
     return limit.algorithm.left(limit, min(now + ahead, window_end(limit, state) - SHORTEST_LEASE), state)
@@ -252,16 +257,17 @@ local function measure(limit, now, state, request)
   local nodes = max(1, book.holders, book.holders_before, floor(book.holders_once / 16))
   local left = limit.algorithm.left(limit, now, state)
   local saturated = book.denied + book.denied_before > 0 and asks_for_fifths(limit, book, 0, 5)
+  local window_left = limit.kind == 't' and MAX or window_end(limit, state) - now
   local reach = left
   if saturated or (limit.kind == 'w' and asks_for_fifths(limit, book, 0, 3)) then
     local num, den = growth_of(limit, state)
-    local ahead = reserve_time(num, den, book, nodes)
+    local ahead = no_longer_than_window(reserve_time(num, den, book, nodes), window_left)
     if ahead > 0 then reach = max(left, left_ahead(limit, now, state, ahead)) end
   end
   if limit.kind == 't' then reach = min(reach, limit.cap - outstanding(book)) end
   return {left = left, reach = reach, nodes = nodes,
     pressed = book.demand_before == 0 or asks_for_fifths(limit, book, request.demand * nodes, 4),
-    window_left = limit.kind == 't' and MAX or window_end(limit, state) - now}
+    window_left = window_left}
 end
 
 local function size_of(limit, sizes, request)
