@@ -53,10 +53,9 @@ struct LeaseTable::Entry {
 class LeaseTable::Shard {
  public:
   void Make(std::size_t keys) {
-    pool_ = std::vector<Entry>(keys);
+    pool_.reserve(keys);  // Address space only, until there are keys.
     heads_.assign(std::bit_ceil(keys), kNone);
     watched_.reserve(keys);
-    for (std::size_t i = keys; i-- > 0;) Free(static_cast<std::uint32_t>(i));
   }
 
   Entry* Find(const KeyHash& hash) {
@@ -79,15 +78,16 @@ class LeaseTable::Shard {
     return entry;
   }
 
-  /// What holds tokens is looked at in every sweep.
-  void Watch(Entry& entry) {
-    if (entry.watched) return;
-    entry.watched = true;
+  /// What holds tokens is looked at in every sweep. Returns whether it was not before.
+  bool Watch(Entry& entry) {
+    if (std::exchange(entry.watched, true)) return false;
     watched_.push_back(IndexOf(entry));
+    return true;
   }
 
-  void Sweep(SteadyTime now, const Sink& send) {
-    std::erase_if(watched_, [&](std::uint32_t index) {
+  /// Returns how many keys are watched no more.
+  std::size_t Sweep(SteadyTime now, const Sink& send) {
+    const std::size_t let_go = std::erase_if(watched_, [&](std::uint32_t index) {
       Entry& entry = pool_[index];
       entry.leases.Tidy(now, entry.limit->cap(), stats);
       if (entry.leases.HasReturns()) send(entry.key(), *entry.limit, entry.leases.TakeReturns());
@@ -96,6 +96,7 @@ class LeaseTable::Shard {
     });
     const std::size_t places = std::max<std::size_t>(pool_.size() / kSweepParts, 1);
     for (std::size_t i = 0; i < places; ++i) ForgetNext(now);
+    return let_go;
   }
 
   [[nodiscard]] std::size_t keys() const { return keys_; }
@@ -112,7 +113,7 @@ class LeaseTable::Shard {
   Entry* Make(const KeyHash& hash, const Key& key, const Limit& limit, SteadyTime now) {
     constexpr int kTries = 16;
     for (int i = 0; i < kTries && free_ == kNone; ++i) ForgetNext(now);
-    if (free_ == kNone) return nullptr;
+    if (free_ == kNone && !AddPlace()) return nullptr;
     const std::uint32_t index = free_;
     Entry& entry = pool_[index];
     free_ = entry.next;
@@ -126,7 +127,15 @@ class LeaseTable::Shard {
     return &entry;
   }
 
+  bool AddPlace() {
+    if (pool_.size() == pool_.capacity()) return false;
+    pool_.emplace_back();
+    Free(static_cast<std::uint32_t>(pool_.size() - 1));
+    return true;
+  }
+
   void ForgetNext(SteadyTime now) {
+    if (pool_.empty()) return;
     hand_ = hand_ + 1 < pool_.size() ? hand_ + 1 : 0;
     Entry& entry = pool_[hand_];
     if (!entry.used || entry.watched || !entry.leases.Forgettable(now)) return;
@@ -210,7 +219,7 @@ void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, St
   if (entry == nullptr) return;
   const Micros slack = options_.slack + grant.good_for / options_.slack_part;
   entry->leases.Granted(request.least, sent, now, slack, grant, shard.stats);
-  shard.Watch(*entry);
+  if (shard.Watch(*entry)) ++held_keys_;
 }
 
 void LeaseTable::Unanswered(const Key& key) {
@@ -242,7 +251,7 @@ void LeaseTable::Changed(const Key& key) {
 void LeaseTable::Sweep(SteadyTime now, const Sink& send) {
   for (std::size_t i = 0; i < shard_count_; ++i) {
     const std::lock_guard guard(shards_[i].lock);
-    shards_[i].Sweep(now, send);
+    held_keys_ -= shards_[i].Sweep(now, send);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -114,8 +115,14 @@ class LeaseTable {
   void Recall(const Key& key, SteadyTime now, const Sink& send);
   /// The key was reset, granted to, refunded or given another limit: what was denied may pass.
   void Changed(const Key& key);
-  /// Gives back what is idle and forgets what is over. To be called every few milliseconds.
+  /// Gives back what is idle and forgets what is over. To be called every few milliseconds, while
+  /// anything is held.
   void Sweep(SteadyTime now, const Sink& send);
+  [[nodiscard]] bool holds_any() const { return held_keys_.load() > 0; }
+  /// One of those who share the table sweeps it. Whoever was given something asks, and is told
+  /// whether that is now him. Whoever ends it looks afterwards whether something is held.
+  bool BeginSweeping() { return !is_swept_.exchange(true); }
+  void EndSweeping() { is_swept_.store(false); }
 
   [[nodiscard]] TableStats StatsApprox() const;
 
@@ -129,6 +136,8 @@ class LeaseTable {
   const KeyHasher hasher_;
   const std::size_t shard_count_;
   const std::unique_ptr<Shard[]> shards_;
+  std::atomic<std::size_t> held_keys_{0};
+  std::atomic<bool> is_swept_{false};
 };
 
 }  // namespace sluice::lease

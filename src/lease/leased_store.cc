@@ -234,6 +234,7 @@ void LeasedStore::Conclude(Errand& errand) {
   if (errand.call.ok) {
     table_.Granted(errand.use.key, errand.lending.request, errand.sent, now, grant);
     if (grant.recall && options_.recall) options_.recall(errand.use.key);
+    if (options_.on_held) options_.on_held();
   } else {
     table_.Unanswered(errand.use.key);
   }

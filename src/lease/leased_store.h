@@ -21,7 +21,9 @@ struct LeasedStoreOptions {
   std::function<SteadyTime()> now;
   /// Told of keys that other nodes should give back tokens of; may be empty. Their
   /// LeaseTable::Recall is to be called.
-  std::function<void(const Key&)> recall;
+  std::function<void(const Key&)> recall{};
+  /// The table may hold something now: it is to be swept. May be empty.
+  std::function<void()> on_held{};
 };
 
 /// A store in front of one that lends: enforced checks that may lease are answered from `table`, at

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "lease/lease_table.h"
+#include "lease/redis/loop_leases.h"
 #include "lib/backend.h"
 #include "net/loop.h"
 #include "redis/service.h"
@@ -45,6 +47,7 @@ class RedisBackend final : public Backend {
       client_->Connect();
       store_ = std::make_unique<store::RedisStore>(thread_.loop(), *client_,
                                                    store::RedisStoreOptions{.deadline = deadline});
+      leases_ = std::make_unique<lease::LoopLeases>(thread_.loop(), *store_, table_);
     });
   }
 
@@ -52,6 +55,7 @@ class RedisBackend final : public Backend {
     thread_.Do([&] {
       client_->Close();
       store_.reset();
+      leases_.reset();
       client_.reset();
     });
   }
@@ -71,7 +75,7 @@ class RedisBackend final : public Backend {
         call->on_done = [](store::Call&, void* countdown) {
           static_cast<Countdown*>(countdown)->Tick();
         };
-        if (store_->Submit(*call) == store::Answered::kNow) answered.Tick();
+        if (leases_->store().Submit(*call) == store::Answered::kNow) answered.Tick();
       }
     });
     answered.Wait();
@@ -82,9 +86,11 @@ class RedisBackend final : public Backend {
   [[nodiscard]] LimiterStats Stats() const override { return {}; }
 
  private:
+  lease::LeaseTable table_{lease::TableOptions{}};
   net::LoopThread thread_;
-  std::unique_ptr<redis::Service> client_;  ///< Both live on the loop's thread.
+  std::unique_ptr<redis::Service> client_;  ///< All three live on the loop's thread.
   std::unique_ptr<store::RedisStore> store_;
+  std::unique_ptr<lease::LoopLeases> leases_;
 };
 
 }  // namespace

@@ -235,6 +235,7 @@ Result<bool> Server::ChooseStore() {
        .max_bytes = shared_.redis ? 0 : config.memory_max_bytes});
   if (!memory) return Blame("memory", memory.error().message);
   shared_.memory = std::move(*memory);
+  if (shared_.redis) shared_.leases = std::make_unique<lease::LeaseTable>(lease::TableOptions{});
   return true;
 }
 

@@ -88,8 +88,10 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
                                 loop, *redis_,
                                 store::RedisStoreOptions{.deadline = shared.config.store_deadline})
                           : nullptr),
+      leases_(redis_ ? std::make_unique<lease::LoopLeases>(loop, *redis_store_, *shared.leases)
+                     : nullptr),
       reader_(shared.rules),
-      limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
+      limiter_(leases_ ? leases_->store() : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       http_(*this, HttpOptionsOf(shared)),
       resp_(*this, shared.config.max_pipelined) {
@@ -105,6 +107,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
 // Every question is answered before what it needs is gone.
 Worker::~Worker() {
   if (redis_) redis_->Close();
+  redis_store_.reset();
 }
 
 void Worker::StartHeartbeat() {

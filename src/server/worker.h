@@ -13,6 +13,7 @@
 #include "api/resp_loop.h"
 #include "api/session.h"
 #include "base/clock.h"
+#include "lease/redis/loop_leases.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
 #include "redis/service.h"
@@ -120,6 +121,7 @@ class Worker final : public api::Host, private limiter::Observer {
   std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
   std::unique_ptr<redis::Service> redis_;
   std::unique_ptr<store::RedisStore> redis_store_;
+  std::unique_ptr<lease::LoopLeases> leases_;
   std::unique_ptr<Heartbeat> heartbeat_;
   rules::RulesReader reader_;
   limiter::Limiter limiter_;
