@@ -63,9 +63,14 @@ net::Fd Connect(std::uint16_t port) {
 }  // namespace
 
 Generator::Generator(std::uint16_t port, std::size_t connections, Requests requests, ReadReply read)
+    : Generator(std::vector{port}, connections, std::move(requests), read) {}
+
+Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+                     Requests requests, ReadReply read)
     : requests_(std::move(requests)), read_(read), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   for (std::size_t i = 0; i < connections; ++i) {
-    Connection& connection = connections_.emplace_back(Connection{.socket = Connect(port)});
+    Connection& connection =
+        connections_.emplace_back(Connection{.socket = Connect(ports[i % ports.size()])});
     connection.in.resize(kInputBytes);
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLET;
@@ -147,8 +152,11 @@ std::size_t Generator::Wait(int timeout_ms) {
 Generator::Connection& Generator::Ready(std::size_t i) { return connections_[ready_[i]]; }
 
 void Generator::Append(Connection& connection) {
-  requests_.Append(connection.out);
+  const std::uint64_t key = requests_.Append(connection.out);
   ++waiting_;
+  if (witness_ == nullptr) return;
+  connection.keys.push_back(key);
+  witness_->Asked(key, SteadyClock::Precise());
 }
 
 void Generator::Flush(Connection& connection) {
@@ -203,6 +211,10 @@ void Generator::Count(Connection& connection, Verdict verdict) {
   if (waiting_ == 0) throw std::runtime_error("more replies than requests");
   --waiting_;
   ++(verdict == Verdict::kAllowed ? tally_.allowed : tally_.denied);
+  if (!connection.keys.empty()) {
+    if (witness_ != nullptr) witness_->Answered(connection.keys.front(), verdict, last_reply_);
+    connection.keys.pop_front();
+  }
   if (latencies_ == nullptr) return;
   if (connection.due.empty()) throw std::runtime_error("a reply that nobody waits for");
   latencies_->Record(last_reply_ - connection.due.front());

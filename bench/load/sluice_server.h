@@ -22,4 +22,10 @@ Process StartSluice(const std::string& listen, std::size_t loops,
                     const rules::testing::Folder& folder,
                     const std::vector<std::string>& more = {});
 
+/// The same with other rules, on these processors, and limits wherever `store` says: "memory", or
+/// the URL of a Redis.
+Process StartSluiceOn(const std::string& store, const std::string& rules, const std::string& listen,
+                      std::size_t loops, const rules::testing::Folder& folder, const Cores& cores,
+                      const std::vector<std::string>& more = {});
+
 }  // namespace sluice::bench

@@ -46,12 +46,12 @@ function lease.unpack(text, place)
 end
 
 function lease.copy(book)
-  local other = {parts = {}}
-  for name, number in pairs(book) do
-    if name ~= 'parts' then other[name] = number end
-  end
-  for i, part in ipairs(book.parts) do other.parts[i] = {expires = part.expires, tokens = part.tokens} end
-  return other
+  local parts = {}
+  for i, part in ipairs(book.parts) do parts[i] = {expires = part.expires, tokens = part.tokens} end
+  return {generation = book.generation, epoch = book.epoch, holders = book.holders,
+    holders_before = book.holders_before, holders_once = book.holders_once, demand = book.demand,
+    demand_before = book.demand_before, denied = book.denied, denied_before = book.denied_before,
+    recalled = book.recalled, parts = parts}
 end
 
 local function outstanding(book)
@@ -60,14 +60,11 @@ local function outstanding(book)
   return sum
 end
 
--- The bucket that is left when what is outstanding is not part of it.
-local function reduced(limit, book)
-  return {kind = limit.kind, cap = limit.cap - outstanding(book), num = limit.num, den = limit.den,
-    interval = limit.interval}
-end
+-- The bucket that is left when what is outstanding is not part of it. One table for all.
+local less = {}
 
-local function refill(limit, now, state, book)
-  local less = reduced(limit, book)
+local function refill(limit, now, state, out)
+  less.cap, less.num, less.den, less.interval = limit.cap - out, limit.num, limit.den, limit.interval
   local full = less.cap * less.den
   state.value = min(state.value, full)
   bucket.advance(less, now, state)
@@ -82,11 +79,12 @@ local function advance_bucket(limit, now, state)
     for _, part in ipairs(parts) do part.expires = max(0, min(part.expires - back, MAX_TIME)) end
     state.book.generation = state.book.generation + 1
   end
+  local out = outstanding(state.book)
   while parts[1] and parts[1].expires <= now do
-    if parts[1].expires > state.at then refill(limit, parts[1].expires, state, state.book) end
-    table.remove(parts, 1)
+    if parts[1].expires > state.at then refill(limit, parts[1].expires, state, out) end
+    out = out - table.remove(parts, 1).tokens
   end
-  refill(limit, now, state, state.book)
+  refill(limit, now, state, out)
   return set_back
 end
 
@@ -97,7 +95,8 @@ end
 function lease.advance(limit, now, state)
   local book = state.book
   if #book.parts == 0 then
-    if div(now, EPOCH) > book.epoch + 1 then state.book = lease.new_book() end
+    -- Nobody holds anything, and nobody asked lately: the key is as any other, and as quickly checked.
+    if div(now, EPOCH) > book.epoch + 1 then state.book = nil end
     return limit.algorithm.advance(limit, now, state)
   end
   if limit.kind == 't' then return advance_bucket(limit, now, state) end
@@ -111,29 +110,24 @@ function lease.advance(limit, now, state)
   return false
 end
 
-local function later_of(state)
-  return {at = state.at, value = state.value}, lease.copy(state.book)
-end
-
 function lease.wait_for(limit, now, state, cost)
   if limit.kind ~= 't' or cost > limit.cap then return limit.algorithm.wait_for(limit, now, state, cost) end
-  local later, open = later_of(state)
-  while open.parts[1] do
-    local next_end = open.parts[1].expires
-    local fits = cost <= limit.cap - outstanding(open)
-    if fits and arrival_of(limit, later, cost * limit.den) <= next_end then break end
-    refill(limit, next_end, later, open)
-    table.remove(open.parts, 1)
+  local later, out = {at = state.at, value = state.value}, outstanding(state.book)
+  for _, part in ipairs(state.book.parts) do
+    local fits = cost <= limit.cap - out
+    if fits and arrival_of(limit, later, cost * limit.den) <= part.expires then break end
+    refill(limit, part.expires, later, out)
+    out = out - part.tokens
   end
   return wait_until(now, arrival_of(limit, later, cost * limit.den))
 end
 
 function lease.fresh_at(limit, state)
   if limit.kind ~= 't' or #state.book.parts == 0 then return limit.algorithm.fresh_at(limit, state) end
-  local later, open = later_of(state)
-  while open.parts[1] do
-    refill(limit, open.parts[1].expires, later, open)
-    table.remove(open.parts, 1)
+  local later, out = {at = state.at, value = state.value}, outstanding(state.book)
+  for _, part in ipairs(state.book.parts) do
+    refill(limit, part.expires, later, out)
+    out = out - part.tokens
   end
   return bucket.fresh_at(limit, later)
 end
@@ -356,7 +350,8 @@ function lease.fetch(limit, now, state, request)
   local left = limit.algorithm.left(limit, now, state)
   grant.left = max(left, 0) + state.grant
   grant.retry = left < request.least and lease.wait_for(limit, now, state, min(request.least, limit.cap)) or 0
-  grant.reset = wait_until(now, lease.fresh_at(limit, state))
+  grant.fresh = lease.fresh_at(limit, state)
+  grant.reset = wait_until(now, grant.fresh)
   grant.taken_at = state.at
   local lately = book.recalled <= now and now - book.recalled < BETWEEN_RECALLS
   grant.recall = not grant.exact and request.waiting > grant.tokens and outstanding(book) > grant.tokens and
@@ -366,9 +361,11 @@ function lease.fetch(limit, now, state, request)
 end
 
 -- What a node says: for each of three leases generation, expiry, spent and returned; then what it asks for.
+local REQUEST = '^' .. string.rep(',(%d+)', 18) .. '$'
+
 function lease.read_request(text)
-  local numbers = {}
-  for number in string.gmatch(text, '%d+') do numbers[#numbers + 1] = tonumber(number) end
+  local numbers = {string.match(text, REQUEST)}
+  for i = 1, 18 do numbers[i] = tonumber(numbers[i]) end
   local request = {reports = {}}
   for i = 0, 2 do
     request.reports[i + 1] = {generation = numbers[4 * i + 1], expires = numbers[4 * i + 2],
