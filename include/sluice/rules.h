@@ -40,6 +40,7 @@ struct RuleStatus {
   Verdict verdict;
   Receipt receipt;
   std::string scope{}, tag{}, rest{};  ///< The parts of its key.
+  bool is_leased = false;              ///< Its rule says so.
 };
 
 struct RuleDecision {

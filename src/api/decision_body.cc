@@ -139,7 +139,8 @@ void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
   for (std::size_t i = 0; i < question.uses().size(); ++i) {
     const store::Use& use = question.uses()[i];
     if (!TookNothing(use.receipt)) {
-      receipts.Add(use.key, *use.limit, use.receipt, IsMeasured(part, i));
+      receipts.Add(use.key, *use.limit, use.receipt,
+                   {.measured = IsMeasured(part, i), .leased = use.may_lease});
     }
   }
   if (receipts.empty()) return;

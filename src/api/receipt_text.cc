@@ -14,6 +14,8 @@ namespace sluice::api {
 namespace {
 
 constexpr char kFormat = 1;
+constexpr std::uint64_t kMeasured = 1;
+constexpr std::uint64_t kLeased = 2;
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -167,7 +169,7 @@ void ReceiptSigner::Begin(WallTime now) {
   count_ = 0;
 }
 
-bool ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& receipt, bool measured) {
+bool ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts) {
   const LimitNumbers& numbers = limit.numbers();
   if (!CanBeRemade(numbers)) return false;
   AppendText(key.scope, bytes_);
@@ -181,7 +183,7 @@ bool ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& recei
     AppendNumber(static_cast<std::uint64_t>(number), bytes_);
   }
   AppendNumber(receipt.slot, bytes_);
-  AppendNumber(measured ? 1 : 0, bytes_);
+  AppendNumber((facts.measured ? kMeasured : 0) | (facts.leased ? kLeased : 0), bytes_);
   ++count_;
   return true;
 }
@@ -223,10 +225,15 @@ std::optional<std::vector<TakenLimit>> ReceiptSigner::Read(std::string_view text
     Receipt receipt{.amount = cursor.Signed(), .from_grant = cursor.Signed()};
     receipt.at = WallTime{Micros{cursor.Signed()}};
     receipt.slot = cursor.Number();
-    const bool measured = cursor.Number() != 0;
+    const std::uint64_t facts = cursor.Number();
     if (cursor.failed() || !limit || taken.size() == kMaxLimitsPerCall) return std::nullopt;
-    taken.push_back(
-        {std::move(scope), std::move(tag_text), std::move(rest), *limit, receipt, measured});
+    taken.push_back({.scope = std::move(scope),
+                     .tag = std::move(tag_text),
+                     .rest = std::move(rest),
+                     .limit = *limit,
+                     .receipt = receipt,
+                     .measured = (facts & kMeasured) != 0,
+                     .leased = (facts & kLeased) != 0});
   }
   return taken;
 }

@@ -20,6 +20,7 @@ struct TakenLimit {
   Limit limit;
   Receipt receipt;
   bool measured = false;  ///< Its real cost is known only later; see SettledBy.
+  bool leased = false;    ///< Its rule leases.
 };
 
 /// Writes what a call took as a text that clients keep and bring back, and reads it again. Nobody
@@ -34,8 +35,13 @@ class ReceiptSigner {
 
   /// Collects what a call took, limit by limit.
   void Begin(WallTime now);
+  /// What is to be known of a limit beside what was taken; see TakenLimit.
+  struct Facts {
+    bool measured = false;
+    bool leased = false;
+  };
   /// False: the limit's numbers can't be written down (and nothing was added).
-  bool Add(const Key& key, const Limit& limit, const Receipt& receipt, bool measured);
+  bool Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   /// Appends the text: base64url.
   void Finish(std::string& out);

@@ -33,9 +33,10 @@ std::vector<Limit> AllKinds() {
 std::string TextOf(ReceiptSigner& signer) {
   signer.Begin(kNow);
   for (const Limit& limit : AllKinds()) {
-    EXPECT_TRUE(signer.Add(
-        {.scope = "rule:limit", .tag = std::string_view("a\0b", 3), .rest = "r"}, limit,
-        {.amount = 3, .from_grant = 1, .at = kNow, .slot = ~std::uint64_t{0}}, limit.cap() == 9));
+    EXPECT_TRUE(signer.Add({.scope = "rule:limit", .tag = std::string_view("a\0b", 3), .rest = "r"},
+                           limit,
+                           {.amount = 3, .from_grant = 1, .at = kNow, .slot = ~std::uint64_t{0}},
+                           {.measured = limit.cap() == 9, .leased = limit.cap() == 5}));
   }
   std::string text;
   signer.Finish(text);
@@ -59,6 +60,7 @@ TEST(ReceiptTextTest, EveryKindOfLimitComesBackAsItWas) {
     EXPECT_EQ(one.receipt.at, kNow);
     EXPECT_EQ(one.receipt.slot, ~std::uint64_t{0});
     EXPECT_EQ(one.measured, limits[i].cap() == 9);
+    EXPECT_EQ(one.leased, limits[i].cap() == 5);
     EXPECT_EQ(SettledBy(*taken, one), one.measured);
   }
 }

@@ -38,6 +38,7 @@ void AddAdjustment(const TakenLimit& taken, std::int64_t cost, Question& questio
   question.operation = Operation::kAdjust;
   question.AddLimit(KeyOf(taken), taken.limit, cost);
   question.SetReceipt(taken.receipt);
+  question.SetLeased(taken.leased);
 }
 
 // What the settled limits look like now; called while the answer still points to them.

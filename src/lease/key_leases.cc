@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace sluice::lease {
 namespace {
@@ -18,6 +19,19 @@ constexpr std::int64_t kMayLapse = 32;
 constexpr double kBusy = 20;  // A second.
 /// What a holder keeps when others need tokens: so much of its demand.
 constexpr double kKeptSeconds = 0.002;
+
+/// A denial that lasts longer than this is not believed to its end: somebody may return tokens, or
+/// reset the key, and we need not hear of it.
+constexpr Micros kLongestDenial = std::chrono::seconds(1);
+constexpr Micros kFirstAskAgain = std::chrono::milliseconds(50);
+/// How soon a key that was not idle is looked at again.
+constexpr Micros kLookAgain = std::chrono::milliseconds(10);
+constexpr Micros kADay = std::chrono::hours(24);
+
+/// Leases of plentiful keys that are small may lapse; what is more keeps the bucket from refilling.
+bool MayLapse(const Held& held, std::int64_t cap) {
+  return held.lapses && held.tokens + held.spent <= std::max(kMayLapse, cap / 16);
+}
 
 Micros FromSeconds(double seconds) {
   return std::chrono::duration_cast<Micros>(std::chrono::duration<double>(seconds));
@@ -76,7 +90,7 @@ Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
     spent.retry_after = std::max(when - now, Micros{1});
     return spent;
   }
-  spent.retry_after = std::max(denied_until_ - now, Micros{1});
+  spent.retry_after = std::max(retry_at_ - now, Micros{1});
   if (!denied) spent.local = Local::kAsk;
   return spent;
 }
@@ -84,7 +98,9 @@ Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
 Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
   Spent spent = Look(cost, now);
   if (spent.local == Local::kExact) return spent;
-  if (turn == Turn::kNew) demand_.Add(static_cast<double>(cost), now);
+  const bool at_once = turn == Turn::kNew || turn == Turn::kTry;
+  const bool comes_again = turn == Turn::kTry && spent.local == Local::kAsk;
+  if (at_once && !comes_again) demand_.Add(static_cast<double>(cost), now);
   if (spent.local == Local::kAsk) {
     if (turn != Turn::kAnswered) return spent;
     spent.local = Local::kDenied;
@@ -92,11 +108,11 @@ Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats&
   if (spent.local == Local::kAllowed) {
     SpendFromOldest(cost, now);
     spent.remaining -= cost;
-    ++stats.hits;
+    stats.hits += at_once ? 1 : 0;
     stats.outstanding -= cost;
   } else {
     ++denied_;
-    ++stats.denials;
+    stats.denials += at_once ? 1 : 0;
   }
   spent.fetch_ahead = WantsMore(now);
   return spent;
@@ -146,15 +162,17 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   --in_flight_;
   epoch_ = grant.epoch;
   left_ = grant.left;
-  reset_at_ = sent + std::min(grant.reset_after, Micros{std::chrono::hours(24)});
+  is_told_ = true;
+  told_at_ = sent;
+  reset_at_ = sent + std::min(grant.reset_after, kADay);
   taken_at_ = grant.taken_at;
   if (grant.exact) {
     Surrender(stats);
     exact_until_ = sent + grant.good_for;
     if (grant.good_for >= algo::lease::kExactFor) return;
   }
-  // The store counted from a moment that is not before `sent`.
-  denied_until_ = sent + std::min(grant.retry_after, Micros{std::chrono::hours(24)});
+  if (grant.tokens > 0) ask_again_ = Micros{0};
+  Deny(sent, std::min(grant.retry_after, kADay));
   denied_cost_ = least;
   if (grant.exact) return;
   if (grant.tokens == 0) return;
@@ -180,6 +198,14 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
     place->tokens += held.tokens;
     place->deadline = std::min(place->deadline, held.deadline);
   }
+}
+
+// The store counted from a moment that is not before `sent`.
+void KeyLeases::Deny(SteadyTime sent, Micros retry_after) {
+  retry_at_ = denied_until_ = sent + retry_after;
+  if (retry_after <= kLongestDenial) return;
+  ask_again_ = std::clamp(2 * ask_again_, kFirstAskAgain, kLongestDenial);
+  denied_until_ = sent + ask_again_;
 }
 
 void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
@@ -213,9 +239,7 @@ void KeyLeases::Tidy(SteadyTime now, std::int64_t cap, TableStats& stats) {
   for (Held& held : held_) {
     if (held.empty()) continue;
     const bool over = now >= held.deadline;
-    // In a plentiful key a little may lapse; what is more keeps the bucket from refilling.
-    const bool lapses =
-        held.lapses && (over || held.tokens + held.spent <= std::max(kMayLapse, cap / 16));
+    const bool lapses = over ? held.lapses : MayLapse(held, cap);
     if (over && (lapses || held.tokens == 0)) {
       stats.outstanding -= held.tokens;
       stats.expired += static_cast<std::uint64_t>(held.tokens);
@@ -229,6 +253,34 @@ void KeyLeases::Tidy(SteadyTime now, std::int64_t cap, TableStats& stats) {
       tell_ = true;
     }
   }
+}
+
+SteadyTime KeyLeases::NextTidy(SteadyTime now, std::int64_t cap) const {
+  const SteadyTime idle = demand_.last() + kShortestIdle;
+  const SteadyTime may_be_idle = idle > now ? idle : now + kLookAgain;
+  SteadyTime next = SteadyTime::max();
+  for (const Held& held : held_) {
+    if (held.empty()) continue;
+    next = std::min(next, held.deadline);
+    if (!MayLapse(held, cap)) next = std::min(next, may_be_idle);
+  }
+  return next;
+}
+
+std::optional<std::int64_t> KeyLeases::TakeLastKnown(const LimitNumbers& limit, SteadyTime now) {
+  if (!std::exchange(is_told_, false)) return std::nullopt;
+  if (now >= reset_at_) return limit.cap;
+  const double known = static_cast<double>(Tokens() + left_);
+  const double passed = static_cast<double>((now - told_at_).count());
+  double since = 0;  // What came back since then.
+  if (limit.algorithm == Algorithm::kTokenBucket) {
+    since = passed * static_cast<double>(limit.rate_num) /
+            (static_cast<double>(limit.rate_den) * static_cast<double>(limit.interval.count()));
+  } else if (limit.algorithm == Algorithm::kSlidingWindowCounter) {
+    const double whole = static_cast<double>((reset_at_ - told_at_).count());
+    since = (static_cast<double>(limit.cap) - known) * passed / whole;
+  }
+  return static_cast<std::int64_t>(std::clamp(known + since, 0.0, static_cast<double>(limit.cap)));
 }
 
 bool KeyLeases::HasReturns() const { return tell_ && holds_any(); }

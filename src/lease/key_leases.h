@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "algo/lease.h"
 #include "base/clock.h"
@@ -35,6 +36,11 @@ class KeyLeases {
 
   /// Lets go what is over or idle.
   void Tidy(SteadyTime now, std::int64_t cap, TableStats& stats);
+  /// When Tidy may next find something, if nothing is granted meanwhile.
+  [[nodiscard]] SteadyTime NextTidy(SteadyTime now, std::int64_t cap) const;
+  /// What was last known to be left for all nodes, brought up to `now`. Nothing if it never was, or
+  /// was asked for since.
+  std::optional<std::int64_t> TakeLastKnown(const LimitNumbers& limit, SteadyTime now);
   [[nodiscard]] bool HasReturns() const;
   /// What is to be returned, in a request that asks for nothing.
   algo::lease::Request TakeReturns() { return {.reports = TakeReports()}; }
@@ -48,6 +54,7 @@ class KeyLeases {
   [[nodiscard]] std::int64_t Spendable(SteadyTime now) const;
   [[nodiscard]] bool WantsMore(SteadyTime now) const;
   [[nodiscard]] Micros IdleTime() const;
+  void Deny(SteadyTime sent, Micros retry_after);
   void SpendFromOldest(std::int64_t cost, SteadyTime now);
   void Describe(SteadyTime now, Spent& spent) const;
   std::array<algo::lease::Report, algo::lease::kReports> TakeReports();
@@ -58,14 +65,18 @@ class KeyLeases {
   std::int64_t last_grant_ = 0;
   std::int64_t denied_ = 0;  ///< Since the last request.
   std::int64_t epoch_ = 0;
-  SteadyTime denied_until_{};  ///< Costs from denied_cost_ on.
+  SteadyTime denied_until_{};  ///< Costs from denied_cost_ on; then the store is asked again.
   std::int64_t denied_cost_ = 0;
+  Micros ask_again_{0};  ///< How long a denial is believed that lasts long.
   SteadyTime exact_until_{};
   std::int32_t in_flight_ = 0;
   bool tell_ = false;  ///< What is noted is worth a message of its own.
 
   /// As the store last told.
+  bool is_told_ = false;  ///< And nobody took what was last known.
   std::int64_t left_ = 0;
+  SteadyTime told_at_{};
+  SteadyTime retry_at_{};
   SteadyTime reset_at_{};
   WallTime taken_at_{};
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "base/spin_lock.h"
 #include "lease/key_leases.h"
@@ -15,8 +16,8 @@ namespace {
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 constexpr std::size_t kMostShards = 64;
 constexpr std::size_t kLeastKeysPerShard = 64;
-/// Every sweep looks at so many of a shard's places for keys to forget.
-constexpr std::size_t kSweepParts = 64;
+/// Every sweep looks at one of so many parts of a shard's places for keys to forget.
+constexpr std::size_t kSweepParts = 512;
 
 std::size_t ShardCount(std::size_t max_keys) {
   return std::bit_floor(std::clamp<std::size_t>(max_keys / kLeastKeysPerShard, 1, kMostShards));
@@ -33,7 +34,9 @@ struct LeaseTable::Entry {
   std::string text;  ///< The key's parts, one after the other.
   std::size_t scope_size = 0;
   std::size_t tag_size = 0;
+  std::uint32_t series = 0;
   KeyLeases leases;
+  TableStats stats;
 
   [[nodiscard]] Key key() const {
     const std::string_view all = text;
@@ -54,6 +57,7 @@ class LeaseTable::Shard {
  public:
   void Make(std::size_t keys) {
     pool_.reserve(keys);  // Address space only, until there are keys.
+    due_.reserve(keys);
     heads_.assign(std::bit_ceil(keys), kNone);
     watched_.reserve(keys);
   }
@@ -71,15 +75,18 @@ class LeaseTable::Shard {
     if (entry == nullptr) entry = Make(hash, key, limit, now);
     if (entry != nullptr && *entry->limit != limit) {
       // Its numbers changed: what was taken under the old ones goes back.
-      entry->leases.Surrender(stats);
+      entry->leases.Surrender(entry->stats);
       entry->leases.Changed();
       entry->limit = limit;
+      due_[IndexOf(*entry)] = now;
     }
     return entry;
   }
 
-  /// What holds tokens is looked at in every sweep. Returns whether it was not before.
+  /// What holds tokens is looked at in sweeps, the next one included. Returns whether it was not
+  /// before.
   bool Watch(Entry& entry) {
+    due_[IndexOf(entry)] = SteadyTime{};
     if (std::exchange(entry.watched, true)) return false;
     watched_.push_back(IndexOf(entry));
     return true;
@@ -88,9 +95,11 @@ class LeaseTable::Shard {
   /// Returns how many keys are watched no more.
   std::size_t Sweep(SteadyTime now, const Sink& send) {
     const std::size_t let_go = std::erase_if(watched_, [&](std::uint32_t index) {
+      if (now < due_[index]) return false;
       Entry& entry = pool_[index];
-      entry.leases.Tidy(now, entry.limit->cap(), stats);
+      entry.leases.Tidy(now, entry.limit->cap(), entry.stats);
       if (entry.leases.HasReturns()) send(entry.key(), *entry.limit, entry.leases.TakeReturns());
+      due_[index] = entry.leases.NextTidy(now, entry.limit->cap());
       entry.watched = entry.leases.holds_any();
       return !entry.watched;
     });
@@ -99,10 +108,20 @@ class LeaseTable::Shard {
     return let_go;
   }
 
-  [[nodiscard]] std::size_t keys() const { return keys_; }
+  /// Adds what its keys counted, those that are forgotten included.
+  void AddStats(std::vector<TableStats>& sums) const {
+    const auto add = [&](std::uint32_t series, const TableStats& stats, std::size_t keys) {
+      if (sums.size() <= series) sums.resize(series + 1);
+      sums[series] += stats;
+      sums[series].keys += keys;
+    };
+    for (const auto& [series, stats] : forgotten_) add(series, stats, 0);
+    for (const Entry& entry : pool_) {
+      if (entry.used) add(entry.series, entry.stats, 1);
+    }
+  }
 
   SpinLock lock;
-  TableStats stats;
 
  private:
   std::uint32_t& Head(const KeyHash& hash) { return heads_[hash.low & (heads_.size() - 1)]; }
@@ -121,15 +140,16 @@ class LeaseTable::Shard {
     entry.used = true;
     entry.limit = limit;
     entry.leases = {};
+    entry.stats = {};
     entry.Remember(key);
     entry.next = std::exchange(Head(hash), index);
-    ++keys_;
     return &entry;
   }
 
   bool AddPlace() {
     if (pool_.size() == pool_.capacity()) return false;
     pool_.emplace_back();
+    due_.emplace_back();
     Free(static_cast<std::uint32_t>(pool_.size() - 1));
     return true;
   }
@@ -143,7 +163,7 @@ class LeaseTable::Shard {
     while (*link != hand_) link = &pool_[*link].next;
     *link = entry.next;
     entry.used = false;
-    --keys_;
+    forgotten_[entry.series] += entry.stats;
     Free(static_cast<std::uint32_t>(hand_));
   }
 
@@ -154,11 +174,13 @@ class LeaseTable::Shard {
   std::vector<std::uint32_t> watched_;
   std::uint32_t free_ = kNone;
   std::size_t hand_ = 0;
-  std::size_t keys_ = 0;
+  std::vector<SteadyTime> due_;  ///< When each place's entry is to be looked at, if it is watched.
+  std::unordered_map<std::uint32_t, TableStats> forgotten_;  ///< What keys counted, by series.
 };
 
 LeaseTable::LeaseTable(const TableOptions& options)
     : options_(options),
+      nodes_(options.nodes),
       shard_count_(ShardCount(options.max_keys)),
       shards_(std::make_unique<Shard[]>(shard_count_)) {
   for (std::size_t i = 0; i < shard_count_; ++i) {
@@ -173,14 +195,16 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
 }
 
 Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                        Turn turn) {
-  const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * options_.nodes);
+                        Turn turn, std::uint32_t series) {
+  const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
   if (too_small || !algo::lease::Leasable(limit.algorithm())) return {};
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
-  return entry == nullptr ? Spent{} : entry->leases.Spend(cost, now, turn, shard.stats);
+  if (entry == nullptr) return {};
+  entry->series = series;
+  return entry->leases.Spend(cost, now, turn, entry->stats);
 }
 
 Spent LeaseTable::Look(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
@@ -197,7 +221,7 @@ void LeaseTable::Unspend(const Key& key, std::int64_t cost) {
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.Find(hash);
-  if (entry != nullptr) entry->leases.Unspend(cost, shard.stats);
+  if (entry != nullptr) entry->leases.Unspend(cost, entry->stats);
 }
 
 algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::int64_t waiting,
@@ -206,8 +230,8 @@ algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::in
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
-  if (entry == nullptr) return {.waiting = waiting, .least = least, .nodes = options_.nodes};
-  return entry->leases.Ask(waiting, least, options_.nodes, now, shard.stats);
+  if (entry == nullptr) return {.waiting = waiting, .least = least, .nodes = nodes()};
+  return entry->leases.Ask(waiting, least, nodes(), now, entry->stats);
 }
 
 void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent,
@@ -218,7 +242,7 @@ void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, St
   Entry* const entry = shard.Find(hash);
   if (entry == nullptr) return;
   const Micros slack = options_.slack + grant.good_for / options_.slack_part;
-  entry->leases.Granted(request.least, sent, now, slack, grant, shard.stats);
+  entry->leases.Granted(request.least, sent, now, slack, grant, entry->stats);
   if (shard.Watch(*entry)) ++held_keys_;
 }
 
@@ -236,7 +260,7 @@ void LeaseTable::Recall(const Key& key, SteadyTime now, const Sink& send) {
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.Find(hash);
   if (entry == nullptr) return;
-  entry->leases.Recall(now, shard.stats);
+  entry->leases.Recall(now, entry->stats);
   if (entry->leases.HasReturns()) send(entry->key(), *entry->limit, entry->leases.TakeReturns());
 }
 
@@ -246,6 +270,16 @@ void LeaseTable::Changed(const Key& key) {
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.Find(hash);
   if (entry != nullptr) entry->leases.Changed();
+}
+
+std::optional<std::int64_t> LeaseTable::TakeLastKnown(const Key& key, const Limit& limit,
+                                                      SteadyTime now) {
+  const KeyHash hash = hasher_(key);
+  Shard& shard = ShardOf(hash);
+  const std::lock_guard guard(shard.lock);
+  Entry* const entry = shard.Find(hash);
+  if (entry == nullptr || *entry->limit != limit) return std::nullopt;
+  return entry->leases.TakeLastKnown(limit.numbers(), now);
 }
 
 void LeaseTable::Sweep(SteadyTime now, const Sink& send) {
@@ -271,12 +305,17 @@ TableStats& TableStats::operator+=(const TableStats& other) {
 
 TableStats LeaseTable::StatsApprox() const {
   TableStats sum;
+  for (const TableStats& stats : StatsBySeriesApprox()) sum += stats;
+  return sum;
+}
+
+std::vector<TableStats> LeaseTable::StatsBySeriesApprox() const {
+  std::vector<TableStats> sums;
   for (std::size_t i = 0; i < shard_count_; ++i) {
     const std::lock_guard guard(shards_[i].lock);
-    sum += shards_[i].stats;
-    sum.keys += shards_[i].keys();
+    shards_[i].AddStats(sums);
   }
-  return sum;
+  return sums;
 }
 
 }  // namespace sluice::lease

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <sluice/limit.h>
@@ -20,7 +21,7 @@ namespace sluice::lease {
 struct TableOptions {
   /// How many keys are remembered; others are asked of the store, call by call.
   std::size_t max_keys = std::size_t{1} << 16;
-  /// Nodes that share the store, this one included.
+  /// Nodes that share the store, this one included; see SetNodes.
   std::int64_t nodes = 1;
   /// By how much, and by which part of its time, a lease ends earlier here than in the store:
   /// clocks don't run alike, and `now` is when a turn began.
@@ -38,6 +39,7 @@ enum class Local : std::uint8_t {
 /// Why a call is brought before the table.
 enum class Turn : std::uint8_t {
   kNew,
+  kTry,       ///< The same, if the table can tell; else it comes again, as new.
   kAgain,     ///< It waited for an answer to a request that was sent before it came.
   kAnswered,  ///< It was part of the request that is answered now: it passes, or is denied.
 };
@@ -53,8 +55,8 @@ struct Spent {
 };
 
 struct TableStats {
-  std::uint64_t hits = 0;     ///< Calls allowed from memory.
-  std::uint64_t denials = 0;  ///< Calls denied from memory.
+  std::uint64_t hits = 0;     ///< Calls allowed from memory, at once.
+  std::uint64_t denials = 0;  ///< Calls denied from memory, at once.
   std::uint64_t fetches = 0;
   std::uint64_t granted = 0;  ///< Tokens, as are those below.
   std::uint64_t returned = 0;
@@ -88,9 +90,10 @@ class LeaseTable {
   LeaseTable(const LeaseTable&) = delete;
   LeaseTable& operator=(const LeaseTable&) = delete;
 
-  /// Decides a call of `cost` ≥ 1, at most the limit's cap.
+  /// Decides a call of `cost` ≥ 1, at most the limit's cap. `series`: under which number the key is
+  /// counted.
   Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-              Turn turn = Turn::kNew);
+              Turn turn = Turn::kNew, std::uint32_t series = 0);
 
   /// What Spend would say, if it needs no store for it; else kAsk or kExact.
   [[nodiscard]] Spent Look(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now);
@@ -119,25 +122,33 @@ class LeaseTable {
   /// anything is held.
   void Sweep(SteadyTime now, const Sink& send);
   [[nodiscard]] bool holds_any() const { return held_keys_.load() > 0; }
-  /// One of those who share the table sweeps it. Whoever was given something asks, and is told
-  /// whether that is now him. Whoever ends it looks afterwards whether something is held.
-  bool BeginSweeping() { return !is_swept_.exchange(true); }
-  void EndSweeping() { is_swept_.store(false); }
+
+  /// What was last known to be left of a key for all nodes, brought up to `now`: for whoever goes
+  /// on without the store. Told once after each answer of the store.
+  std::optional<std::int64_t> TakeLastKnown(const Key& key, const Limit& limit, SteadyTime now);
+
+  /// How many nodes share the store, from now on.
+  void SetNodes(std::int64_t nodes) { nodes_.store(nodes, std::memory_order_relaxed); }
 
   [[nodiscard]] TableStats StatsApprox() const;
+  /// The same by series. Looks at every key: not for every second.
+  [[nodiscard]] std::vector<TableStats> StatsBySeriesApprox() const;
 
  private:
   struct Entry;
   class Shard;
 
   [[nodiscard]] Shard& ShardOf(const KeyHash& hash) const;
+  [[nodiscard]] std::int64_t nodes() const {
+    return nodes_.load(std::memory_order_relaxed);  // Relaxed: any recent value will do.
+  }
 
   const TableOptions options_;
+  std::atomic<std::int64_t> nodes_;
   const KeyHasher hasher_;
   const std::size_t shard_count_;
   const std::unique_ptr<Shard[]> shards_;
   std::atomic<std::size_t> held_keys_{0};
-  std::atomic<bool> is_swept_{false};
 };
 
 }  // namespace sluice::lease

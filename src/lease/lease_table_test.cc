@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -95,6 +96,106 @@ TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
   EXPECT_EQ(Spend(kNow + milliseconds(2), 5), Local::kDenied);
   EXPECT_EQ(Spend(kNow + milliseconds(2), 4), Local::kAsk);
   EXPECT_EQ(Spend(kNow + milliseconds(20), 5), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
+  Grant denial;
+  denial.retry_after = std::chrono::hours(1);
+  SteadyTime now = kNow;
+  for (const int wait : {50, 100, 200, 400, 800, 1'000, 1'000}) {
+    Fetch(denial, now);
+    const Spent denied = table_.Spend(key_, limit_, 1, now + milliseconds(wait) - Micros{1});
+    EXPECT_EQ(denied.local, Local::kDenied) << wait;
+    EXPECT_EQ(denied.retry_after, denial.retry_after - milliseconds(wait) + Micros{1});
+    now += milliseconds(wait);
+    EXPECT_EQ(Spend(now), Local::kAsk) << wait;
+  }
+  Fetch(Plain(1), now);
+  EXPECT_EQ(Spend(now), Local::kAllowed);
+  Fetch(denial, now);
+  EXPECT_EQ(Spend(now + milliseconds(49)), Local::kDenied);
+  EXPECT_EQ(Spend(now + milliseconds(50)), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, AChangeEndsADenial) {
+  Grant denial;
+  denial.retry_after = milliseconds(500);
+  Fetch(denial);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kDenied);
+  table_.Changed(key_);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, TellsOnceAfterEachAnswerWhatWasLeft) {
+  EXPECT_FALSE(table_.TakeLastKnown(key_, limit_, kNow));
+  Grant grant = Plain(10);
+  grant.left = 90;
+  grant.reset_after = seconds(1);
+  Fetch(grant);
+  Spend(kNow + milliseconds(1), 4);
+  EXPECT_FALSE(table_.TakeLastKnown(key_, Bucket(500), kNow));
+  // Six in hand, ninety there, and what refilled in half a second.
+  EXPECT_EQ(table_.TakeLastKnown(key_, limit_, kNow + milliseconds(500)), 6 + 90 + 500);
+  EXPECT_FALSE(table_.TakeLastKnown(key_, limit_, kNow + milliseconds(500)));
+  Fetch(grant, kNow + milliseconds(600));
+  EXPECT_EQ(table_.TakeLastKnown(key_, limit_, kNow + milliseconds(1'600)), 1'000);
+}
+
+TEST_F(LeaseTableTest, AWindowHasNoMoreLeftUntilItEnds) {
+  const Limit window = *Limit::FixedWindow({.limit = 1'000, .window = seconds(60)});
+  Grant grant;
+  grant.left = 90;
+  grant.reset_after = seconds(60);
+  for (const auto& [passed, left] : {std::pair{59, 90}, std::pair{60, 1'000}}) {
+    const Request request = table_.Ask(key_, window, 1, 1, kNow);
+    table_.Granted(key_, request, kNow, kNow, grant);
+    EXPECT_EQ(table_.TakeLastKnown(key_, window, kNow + seconds(passed)), left);
+  }
+}
+
+TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
+  EXPECT_FALSE(table_.holds_any());
+  Grant grant = Plain(3, seconds(1));
+  grant.lapses = true;
+  Fetch(grant);
+  EXPECT_TRUE(table_.holds_any());
+  table_.Sweep(kNow + milliseconds(990), [](auto&&...) {});
+  EXPECT_TRUE(table_.holds_any());
+  table_.Sweep(kNow + seconds(1), [](auto&&...) {});
+  EXPECT_FALSE(table_.holds_any());
+}
+
+TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
+  table_.Spend(key_, limit_, 1, kNow, Turn::kNew, 3);
+  Fetch(Plain(3));
+  table_.Spend(key_, limit_, 1, kNow + milliseconds(2), Turn::kNew, 3);
+  const auto expect = [&](std::int64_t outstanding, std::size_t keys) {
+    const std::vector<TableStats> stats = table_.StatsBySeriesApprox();
+    ASSERT_EQ(stats.size(), 4U);
+    EXPECT_EQ(stats[3].hits, 1U);
+    EXPECT_EQ(stats[3].fetches, 1U);
+    EXPECT_EQ(stats[3].granted, 3U);
+    EXPECT_EQ(stats[3].outstanding, outstanding);
+    EXPECT_EQ(stats[3].keys, keys);
+    EXPECT_EQ(stats[0].fetches, 0U);
+  };
+  expect(2, 1);
+  for (int i = 0; i < 200; ++i) table_.Sweep(kNow + seconds(20), [](auto&&...) {});
+  expect(0, 0);
+}
+
+TEST_F(LeaseTableTest, MoreNodesMakeMoreLimitsExact) {
+  EXPECT_EQ(Spend(kNow), Local::kAsk);
+  table_.SetNodes(251);
+  EXPECT_EQ(Spend(kNow), Local::kExact);
+  table_.SetNodes(250);
+  EXPECT_EQ(Spend(kNow), Local::kAsk);
+}
+
+TEST_F(LeaseTableTest, ACallThatComesAgainCountsOnce) {
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, Turn::kTry).local, Local::kAsk);
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, Turn::kNew).local, Local::kAsk);
+  EXPECT_EQ(table_.Ask(key_, limit_, 5, 5, kNow).demand, 25);  // 5 in 200 ms.
 }
 
 TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {

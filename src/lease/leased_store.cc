@@ -1,6 +1,7 @@
 #include "lease/leased_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -27,9 +28,35 @@ bool MayLease(const Call& call) {
                      [](const Use& use) { return MayLease(use); });
 }
 
-bool ChangesWhatWasDenied(Operation operation) {
-  return operation == Operation::kReset || operation == Operation::kGrant ||
-         operation == Operation::kAdjust;
+bool ChangesWhatWasDenied(const Call& call) {
+  const bool changes = call.operation == Operation::kReset || call.operation == Operation::kGrant ||
+                       call.operation == Operation::kAdjust;
+  return changes && std::any_of(call.uses.begin(), call.uses.end(),
+                                [](const Use& use) { return use.may_lease; });
+}
+
+// How long the most patient of them waits; 0: as long as the store would. Who hurries must not make
+// others fail.
+Micros PatienceOf(std::span<Call* const> calls) {
+  Micros longest{0};
+  for (const Call* call : calls) {
+    if (call->patience == Micros{0}) return call->patience;
+    longest = std::max(longest, call->patience);
+  }
+  return longest;
+}
+
+// A bucket is full when what is missing has refilled. The store says later: for it, what nodes hold
+// comes back when their leases end.
+Micros ResetAfter(const LimitNumbers& limit, const Spent& spent) {
+  if (limit.algorithm != Algorithm::kTokenBucket) return spent.reset_after;
+  const auto missing = static_cast<double>(std::max(limit.cap - spent.remaining, std::int64_t{0}));
+  const double wait = missing * static_cast<double>(limit.rate_den) *
+                      static_cast<double>(limit.interval.count()) /
+                      static_cast<double>(limit.rate_num);
+  const double longest = static_cast<double>(spent.reset_after.count());
+  const Micros reset{static_cast<std::int64_t>(std::ceil(std::min(wait, longest)))};
+  return std::max(reset, spent.retry_after);
 }
 
 void Tell(Use& use, const Spent& spent) {
@@ -38,7 +65,7 @@ void Tell(Use& use, const Spent& spent) {
                  .limit = use.limit->cap(),
                  .remaining = std::min(spent.remaining, use.limit->cap()),
                  .retry_after = spent.retry_after,
-                 .reset_after = spent.reset_after};
+                 .reset_after = ResetAfter(use.limit->numbers(), spent)};
   use.receipt = {};
   if (allowed) use.receipt = {.amount = use.cost, .from_grant = 0, .at = spent.taken_at};
 }
@@ -85,25 +112,33 @@ Answered LeasedStore::Submit(Call& call) {
         break;
     }
   }
-  if (ChangesWhatWasDenied(call.operation)) {
-    for (const Use& use : call.uses) table_.Changed(use.key);
-  }
-  return store_.Submit(call);
+  return ChangesWhatWasDenied(call) ? Change(call) : store_.Submit(call);
 }
 
 void LeasedStore::SubmitBatch(std::span<Call* const> calls) {
   for (Call* call : calls) Submit(*call);
 }
 
+bool AnswerFrom(LeaseTable& table, Call& call, SteadyTime now, bool& wants_more) {
+  if (!MayLease(call) || call.uses.size() != 1) return false;
+  Use& use = call.uses[0];
+  const Spent spent = table.Spend(use.key, *use.limit, use.cost, now, Turn::kTry, use.series);
+  if (spent.local == Local::kAsk || spent.local == Local::kExact) return false;
+  Tell(use, spent);
+  TellCall(call, spent.local == Local::kAllowed);
+  wants_more = spent.fetch_ahead;
+  return true;
+}
+
 LeasedStore::Told LeasedStore::TryOne(Call& call) {
   Use& use = call.uses[0];
   const SteadyTime now = options_.now();
-  const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now);
+  const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now, Turn::kNew, use.series);
   if (spent.local == Local::kExact) return Told::kAskStore;
   if (spent.local == Local::kAsk) return Wait(call, now);
   Tell(use, spent);
   TellCall(call, spent.local == Local::kAllowed);
-  if (spent.fetch_ahead) FetchAhead(use, now);
+  if (spent.fetch_ahead) FetchAhead(use);
   return Told::kAnswered;
 }
 
@@ -111,8 +146,8 @@ LeasedStore::Told LeasedStore::TryAll(Call& call) {
   const SteadyTime now = options_.now();
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     Use& use = call.uses[i];
-    const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now);
-    if (spent.fetch_ahead || spent.local == Local::kAsk) FetchAhead(use, now);
+    const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now, Turn::kNew, use.series);
+    if (spent.fetch_ahead || spent.local == Local::kAsk) FetchAhead(use);
     Tell(use, spent);
     if (spent.local == Local::kAllowed) continue;
     for (std::size_t taken = 0; taken < i; ++taken) {
@@ -165,13 +200,46 @@ LeasedStore::Errand* LeasedStore::Fetching(const KeyHash& hash) {
   return found == place.end() ? nullptr : *found;
 }
 
-LeasedStore::Errand& LeasedStore::NewErrand(const Use& use, const KeyHash& hash) {
+// What was denied may pass once the store has answered, and not before.
+Answered LeasedStore::Change(Call& call) {
+  Errand& errand = TakeErrand();
+  errand.waiting.push_back(&call);
+  errand.call = {
+      .operation = call.operation, .uses = call.uses, .now = call.now, .patience = call.patience};
+  call.pending = true;
+  if (Submit(errand) == Answered::kLater) return Answered::kLater;
+  errand.on_callers_stack = true;
+  ConcludeChange(errand);
+  return Answered::kNow;
+}
+
+void LeasedStore::ConcludeChange(Errand& errand) {
+  Call& call = *errand.waiting[0];
+  call.ok = errand.call.ok;
+  call.error = errand.call.error;
+  call.allowed = errand.call.allowed;
+  call.affected = errand.call.affected;
+  for (const Use& use : call.uses) {
+    if (!use.may_lease) continue;
+    table_.Changed(use.key);
+    if (options_.changed) options_.changed(use.key);
+  }
+  Finish(errand, call);
+  Recycle(errand);
+}
+
+LeasedStore::Errand& LeasedStore::TakeErrand() {
   if (idle_.empty()) {
     errands_.push_back(std::make_unique<Errand>(*this));
     idle_.push_back(errands_.back().get());
   }
   Errand& errand = *idle_.back();
   idle_.pop_back();
+  return errand;
+}
+
+LeasedStore::Errand& LeasedStore::NewErrand(const Use& use, const KeyHash& hash) {
+  Errand& errand = TakeErrand();
   errand.limit = *use.limit;
   errand.hash = hash;
   errand.text.assign(use.key.scope).append(use.key.tag).append(use.key.rest);
@@ -186,8 +254,12 @@ LeasedStore::Errand& LeasedStore::NewErrand(const Use& use, const KeyHash& hash)
   return errand;
 }
 
-Answered LeasedStore::Send(Errand& errand, Operation operation) {
-  errand.call = {.operation = operation, .uses = {&errand.use, 1}};
+Answered LeasedStore::Send(Errand& errand, Operation operation, Micros patience) {
+  errand.call = {.operation = operation, .uses = {&errand.use, 1}, .now = {}, .patience = patience};
+  return Submit(errand);
+}
+
+Answered LeasedStore::Submit(Errand& errand) {
   errand.call.context = &errand;
   errand.call.on_done = [](Call& /*call*/, void* context) {
     auto& done = *static_cast<Errand*>(context);
@@ -208,14 +280,14 @@ Answered LeasedStore::Fetch(Errand& errand, SteadyTime now) {
   errand.sent = now;
   errand.lending.request = table_.Ask(errand.use.key, *errand.limit, waiting, least, now);
   PlaceOf(errand.hash).push_back(&errand);
-  return Send(errand, Operation::kFetch);
+  return Send(errand, Operation::kFetch, PatienceOf(errand.waiting));
 }
 
-void LeasedStore::FetchAhead(const Use& use, SteadyTime now) {
+void LeasedStore::FetchAhead(const Use& use) {
   const KeyHash hash = hasher_(use.key);
   if (Fetching(hash) != nullptr) return;
   Errand& errand = NewErrand(use, hash);
-  if (Fetch(errand, now) == Answered::kNow) Conclude(errand);
+  if (Fetch(errand, options_.now()) == Answered::kNow) Conclude(errand);
 }
 
 void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::Request& request) {
@@ -228,7 +300,17 @@ void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::
 }
 
 void LeasedStore::Conclude(Errand& errand) {
-  if (errand.call.operation == Operation::kReturn) return Recycle(errand);
+  switch (errand.call.operation) {
+    case Operation::kFetch:
+      return ConcludeFetch(errand);
+    case Operation::kReturn:
+      return Recycle(errand);
+    default:
+      return ConcludeChange(errand);
+  }
+}
+
+void LeasedStore::ConcludeFetch(Errand& errand) {
   const SteadyTime now = options_.now();
   const algo::lease::Grant& grant = errand.lending.grant;
   if (errand.call.ok) {
@@ -276,7 +358,7 @@ bool LeasedStore::Serve(Errand& errand, Call& call, Turn turn, SteadyTime now) {
     spent.reset_after = grant.reset_after;
     spent.taken_at = grant.taken_at;
   } else {
-    spent = table_.Spend(use.key, *use.limit, use.cost, now, turn);
+    spent = table_.Spend(use.key, *use.limit, use.cost, now, turn, use.series);
   }
   if (spent.local == Local::kAsk) return false;
   if (spent.local == Local::kExact) {

@@ -22,9 +22,16 @@ struct LeasedStoreOptions {
   /// Told of keys that other nodes should give back tokens of; may be empty. Their
   /// LeaseTable::Recall is to be called.
   std::function<void(const Key&)> recall{};
+  /// Told of keys of which something denied may pass now; may be empty. Other nodes'
+  /// LeaseTable::Changed is to be called.
+  std::function<void(const Key&)> changed{};
   /// The table may hold something now: it is to be swept. May be empty.
   std::function<void()> on_held{};
 };
+
+/// Answers a check of one limit from what the table holds, if that can tell. From any thread.
+/// `wants_more`: LeasedStore::FetchAhead is due.
+bool AnswerFrom(LeaseTable& table, store::Call& call, SteadyTime now, bool& wants_more);
 
 /// A store in front of one that lends: enforced checks that may lease are answered from `table`, at
 /// once whenever it can tell; everything else, and what the table can't tell, is asked of the
@@ -48,6 +55,8 @@ class LeasedStore final : public store::Store {
   void Sweep();
   /// Another node asks for what is not needed here.
   void GiveBack(const Key& key);
+  /// Asks for the calls to come, unless that is under way.
+  void FetchAhead(const store::Use& use);
 
  private:
   struct Errand;
@@ -57,18 +66,22 @@ class LeasedStore final : public store::Store {
   Told TryAll(store::Call& call);
   bool TellOthers(store::Call& call, std::size_t denied, SteadyTime now);
   Told Wait(store::Call& call, SteadyTime now);
+  store::Answered Change(store::Call& call);
 
+  Errand& TakeErrand();
   Errand& NewErrand(const store::Use& use, const KeyHash& hash);
   /// A fetch for this key that is on its way, if there is one.
   Errand* Fetching(const KeyHash& hash);
   /// Asks for the calls that wait, if any, else for those to come.
   store::Answered Fetch(Errand& errand, SteadyTime now);
-  void FetchAhead(const store::Use& use, SteadyTime now);
   void Return(const Key& key, const Limit& limit, const algo::lease::Request& request);
-  store::Answered Send(Errand& errand, store::Operation operation);
+  store::Answered Submit(Errand& errand);
+  store::Answered Send(Errand& errand, store::Operation operation, Micros patience = Micros{0});
 
   /// The answer is there: tells the table, and those who wait.
   void Conclude(Errand& errand);
+  void ConcludeFetch(Errand& errand);
+  void ConcludeChange(Errand& errand);
   /// False: the call was not answered, but asks again.
   bool Serve(Errand& errand, store::Call& call, Turn turn, SteadyTime now);
   void Finish(const Errand& errand, store::Call& call);

@@ -88,6 +88,7 @@ TEST_F(LeasedStoreTest, TheFirstCheckFetchesALeaseThatTheNextOnesSpend) {
     EXPECT_TRUE(next.at_once());
     EXPECT_TRUE(next.allowed());
     EXPECT_EQ(next.uses[0].verdict.remaining, 1'000 - 2 - i);
+    EXPECT_EQ(next.uses[0].verdict.reset_after, milliseconds(2 + i));
   }
   EXPECT_EQ(store_.calls, 1);
 }
@@ -132,6 +133,52 @@ TEST_F(LeasedStoreTest, AResetEndsDenials) {
   Ask({&scarce_}, 0, Operation::kReset);
   store_.Pump();
   EXPECT_TRUE(AskAndPump({&scarce_}).allowed());
+}
+
+TEST_F(LeasedStoreTest, OthersAreToldOfAChangeOnceTheStoreHasAnswered) {
+  std::vector<std::string> told;
+  LeasedStore leased(store_, table_,
+                     {.now = [this] { return now_; },
+                      .changed = [&](const Key& key) { told.emplace_back(key.tag); }});
+  for (const Operation operation : {Operation::kReset, Operation::kPeek}) {
+    for (const bool may_lease : {true, false}) {
+      Asked& asked = asked_.emplace_back();
+      Use& use = asked.uses.emplace_back();
+      use.key = {.scope = "rule:limit", .tag = "plenty"};
+      use.limit = &plenty_;
+      use.cost = 0;
+      use.may_lease = may_lease;
+      asked.call = {.operation = operation, .uses = asked.uses};
+      asked.call.context = &asked;
+      asked.call.on_done = [](Call& /*call*/, void* context) {
+        ++static_cast<Asked*>(context)->times_done;
+      };
+      EXPECT_EQ(leased.Submit(asked.call), Answered::kLater);
+      EXPECT_TRUE(asked.call.pending);
+      EXPECT_EQ(asked.call.context, &asked);  // As the caller left it.
+      const bool is_told = may_lease && operation == Operation::kReset;
+      EXPECT_TRUE(told.empty());
+      store_.Pump();
+      EXPECT_EQ(told.size(), is_told ? 1U : 0U);
+      EXPECT_TRUE(asked.call.ok);
+      EXPECT_FALSE(asked.call.pending);
+      EXPECT_EQ(asked.times_done, 1);
+      told.clear();
+    }
+  }
+}
+
+TEST_F(LeasedStoreTest, AnyThreadCanBeAnsweredFromWhatIsHeld) {
+  bool wants_more = false;
+  Asked& asked = AskAndPump({&plenty_});
+  EXPECT_TRUE(AnswerFrom(table_, asked.call, now_, wants_more));
+  EXPECT_TRUE(asked.allowed());
+  EXPECT_FALSE(wants_more);
+  asked.uses[0].cost = 900;
+  EXPECT_FALSE(AnswerFrom(table_, asked.call, now_, wants_more));
+  asked.uses[0].cost = 1;
+  asked.uses[0].may_lease = false;
+  EXPECT_FALSE(AnswerFrom(table_, asked.call, now_, wants_more));
 }
 
 TEST_F(LeasedStoreTest, ACallOverTwoLimitsIsAnsweredAtOnceIfBothHaveTokens) {

@@ -10,6 +10,10 @@
 
 namespace sluice {
 
+namespace lease {
+class LeaseTable;
+}
+
 /// What a Limiter asks: a store that answers before it returns. Thread-safe.
 class Backend {
  public:
@@ -22,6 +26,8 @@ class Backend {
   /// False if this store can't list its keys.
   virtual bool Walk(const std::function<bool(const store::KeyState&)>& visit) = 0;
   [[nodiscard]] virtual LimiterStats Stats() const = 0;
+  /// What it holds and knows of leased keys; null if nothing is leased from it.
+  virtual lease::LeaseTable* Leases() { return nullptr; }
 };
 
 Result<std::unique_ptr<Backend>> MakeMemoryBackend(const LimiterOptions& options);

@@ -2,10 +2,11 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "lease/lease_table.h"
 #include "lease/redis/loop_leases.h"
+#include "lease/redis/node_leases.h"
 #include "lib/backend.h"
 #include "net/loop.h"
 #include "redis/service.h"
@@ -41,13 +42,14 @@ class Countdown {
 // together.
 class RedisBackend final : public Backend {
  public:
-  RedisBackend(const redis::Options& redis, Micros deadline) {
+  RedisBackend(const redis::Options& redis, Micros deadline) : options_(redis) {
     thread_.Do([&] {
-      client_ = redis::MakeService(thread_.loop(), redis);
+      client_ = redis::MakeService(thread_.loop(), options_);
       client_->Connect();
       store_ = std::make_unique<store::RedisStore>(thread_.loop(), *client_,
                                                    store::RedisStoreOptions{.deadline = deadline});
-      leases_ = std::make_unique<lease::LoopLeases>(thread_.loop(), *store_, table_);
+      leases_ =
+          std::make_unique<lease::LoopLeases>(thread_.loop(), *client_, options_, *store_, node_);
     });
   }
 
@@ -63,6 +65,7 @@ class RedisBackend final : public Backend {
   RedisBackend& operator=(const RedisBackend&) = delete;
 
   void Run(store::Call& call) override {
+    if (AnswerHere(call)) return;
     store::Call* const one = &call;
     RunBatch({&one, 1});
   }
@@ -84,9 +87,34 @@ class RedisBackend final : public Backend {
   bool Walk(const std::function<bool(const store::KeyState&)>& /*visit*/) override { return false; }
 
   [[nodiscard]] LimiterStats Stats() const override { return {}; }
+  lease::LeaseTable* Leases() override { return &node_.table; }
 
  private:
-  lease::LeaseTable table_{lease::TableOptions{}};
+  // What this process holds is spent by the thread that asks; the loop is not bothered.
+  bool AnswerHere(store::Call& call) {
+    bool wants_more = false;
+    if (!lease::AnswerFrom(node_.table, call, SteadyClock::Now(), wants_more)) return false;
+    if (wants_more) FetchAhead(call.uses[0]);
+    return true;
+  }
+
+  void FetchAhead(const store::Use& use) {
+    std::string text(use.key.scope);
+    text.append(use.key.tag).append(use.key.rest);
+    thread_.loop().Post([this, text = std::move(text), scope = use.key.scope.size(),
+                         tag = use.key.tag.size(), limit = *use.limit] {
+      const std::string_view all = text;
+      store::Use ahead;
+      ahead.key = {.scope = all.substr(0, scope),
+                   .tag = all.substr(scope, tag),
+                   .rest = all.substr(scope + tag)};
+      ahead.limit = &limit;
+      leases_->store().FetchAhead(ahead);
+    });
+  }
+
+  const redis::Options options_;
+  lease::NodeLeases node_;
   net::LoopThread thread_;
   std::unique_ptr<redis::Service> client_;  ///< All three live on the loop's thread.
   std::unique_ptr<store::RedisStore> store_;

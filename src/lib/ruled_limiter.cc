@@ -4,6 +4,7 @@
 
 #include <sluice/limiter.h>
 
+#include "base/clock.h"
 #include "lib/backend.h"
 #include "lib/limiter_parts.h"
 #include "lib/rules_in_force.h"
@@ -48,7 +49,8 @@ RuleStatus StatusOf(const Question& question, std::size_t i) {
           .receipt = use.receipt,
           .scope = std::string(use.key.scope),
           .tag = std::string(use.key.tag),
-          .rest = std::string(use.key.rest)};
+          .rest = std::string(use.key.rest),
+          .is_leased = use.may_lease};
 }
 
 store::Use UseOf(const RuleStatus& taken) {
@@ -57,6 +59,7 @@ store::Use UseOf(const RuleStatus& taken) {
   use.limit = &taken.limit;
   use.slot = taken.receipt.slot;
   use.receipt = taken.receipt;
+  use.may_lease = taken.is_leased;
   return use;
 }
 
@@ -68,7 +71,10 @@ void Limiter::Impl::Ask(RulesOfThread& rules, Operation operation,
   question.cost = cost;
   for (const Attribute& attribute : attributes) question.Add(attribute.name, attribute.value);
   BackendStore store(*backend);
-  limiter::Limiter(store, fallback.get(), rules.reader, AlwaysEnforced()).Ask(question, WallTime{});
+  limiter::Limiter limiter(store, fallback.get(), rules.reader, AlwaysEnforced());
+  limiter.StartLocalFrom(backend->Leases());
+  // A store in memory looks at its own clock.
+  limiter.Ask(question, fallback ? TheSystemClock().Now() : WallTime{});
 }
 
 Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribute> attributes,

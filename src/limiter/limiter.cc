@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/wide_math.h"
+#include "lease/lease_table.h"
 #include "limiter/headline.h"
 #include "limiter/share.h"
 
@@ -203,6 +205,7 @@ void Limiter::AddUse(Question& question, const rules::MetLimit& met, Mode mode) 
   use.cost = Takes(question.operation) ? met.cost : question.cost;
   use.mode = mode;
   use.may_lease = met.rule->consistency == rules::Consistency::kLeased;
+  use.series = met.limit->number;
   if (IsConcurrency(*use.limit)) {
     if (question.slot == 0 && question.operation == Operation::kCheck) question.slot = RandomId();
     use.slot = question.slot;
@@ -228,6 +231,7 @@ bool Limiter::MeetOwnLimits(Question& question) {
     use.cost = own.cost;
     use.mode = shadow ? Mode::kShadow : own.mode;
     use.receipt = own.receipt;
+    use.may_lease = own.leased;
     if (IsConcurrency(own.limit)) use.slot = question.slot;
     question.met_.emplace_back();
   }
@@ -315,6 +319,24 @@ void Limiter::AskEmergency(Question& question, std::size_t open) {
   question.uses_[open].verdict = use.verdict;
 }
 
+// Once after each time that Redis was heard: what was left for all then is shared as the limit is.
+void Limiter::LowerToLastKnown(const Use& share, const Limit& whole, WallTime now) {
+  if (leases_ == nullptr) return;
+  const auto known = leases_->TakeLastKnown(share.key, whole, SteadyClock::Now());
+  if (!known) return;
+  const Wide left = Wide{*known} * share.limit->cap() / whole.cap();
+  Use use;
+  use.key = share.key;
+  use.limit = share.limit;
+  use.cost = 0;
+  store::Call call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = now};
+  if (fallback_->Submit(call) != Answered::kNow || !call.ok) return;
+  use.cost = use.verdict.remaining - static_cast<std::int64_t>(left);
+  if (use.cost <= 0) return;
+  call.operation = Operation::kCheck;
+  fallback_->Submit(call);
+}
+
 void Limiter::AskFallback(Question& question, std::span<const std::size_t> local) {
   std::array<Use, kMaxLimitsPerCall> uses;
   std::array<rules::MetLimit, kMaxLimitsPerCall> met;
@@ -324,7 +346,9 @@ void Limiter::AskFallback(Question& question, std::span<const std::size_t> local
     uses[i] = question.uses_[local[i]];
     met[i] = question.met_[local[i]];
     const auto& emergency = question.met_[local[i]].rule->emergency;
-    uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(*uses[i].limit, servers));
+    const Limit& whole = *uses[i].limit;
+    uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(whole, servers));
+    if (uses[i].may_lease && !emergency) LowerToLastKnown(uses[i], whole, question.call_.now);
   }
   store::Call call{.operation = question.operation,
                    .uses = {uses.data(), local.size()},

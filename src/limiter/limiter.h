@@ -15,6 +15,10 @@
 #include "rules/live_rules.h"
 #include "store/store.h"
 
+namespace sluice::lease {
+class LeaseTable;
+}
+
 namespace sluice::limiter {
 
 enum class Enforcement : std::uint8_t {
@@ -70,6 +74,10 @@ class Limiter {
   /// From now on; null: nobody. It must outlive the limiter.
   void Observe(Observer* observer) { observer_ = observer; }
 
+  /// From now on, what `leases` last knew to be left is where the fallback begins, instead of full.
+  /// Null: nothing is known. It must outlive the limiter.
+  void StartLocalFrom(lease::LeaseTable* leases) { leases_ = leases; }
+
   /// kNow: the answer is there. kLater: `on_done` will be run, never before this returns. What the
   /// answer points to (rules, limits) is good until the next call of the limiter or, if the answer
   /// came later, until `on_done` returns.
@@ -91,6 +99,7 @@ class Limiter {
   void Conclude(Question& question);
   void Judge(Question& question);
   void AskFallback(Question& question, std::span<const std::size_t> local);
+  void LowerToLastKnown(const store::Use& share, const Limit& whole, WallTime now);
   void AskEmergency(Question& question, std::size_t open);
   void Degrade(Question& question);
 
@@ -99,6 +108,7 @@ class Limiter {
   rules::RulesReader& rules_;
   const Settings& settings_;
   Observer* observer_ = nullptr;
+  lease::LeaseTable* leases_ = nullptr;
 };
 
 }  // namespace sluice::limiter

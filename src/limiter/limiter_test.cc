@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algo/lease.h"
+#include "base/clock.h"
+#include "lease/lease_table.h"
 #include "store/testing/model_store.h"
 
 namespace sluice::limiter {
@@ -467,6 +470,46 @@ TEST_F(DegradedTest, EachOfSeveralServersHasItsShareOfALocalLimit) {
   EXPECT_EQ(question_.headline.headline.limit, 2);
   settings_.servers = 100;
   EXPECT_EQ(CountAllowed("bob", 20), 1);
+}
+
+// What a lease knew when the store last answered.
+class LeasedBefore : public DegradedTest {
+ protected:
+  void Know(std::int64_t left) {
+    const store::Use& use = question_.uses()[0];
+    const SteadyTime now = SteadyClock::Now();
+    const algo::lease::Request request = table_.Ask(use.key, *use.limit, 1, 1, now);
+    algo::lease::Grant grant;
+    grant.left = left;
+    grant.reset_after = std::chrono::hours(1);
+    table_.Granted(use.key, request, now, now, grant);
+  }
+
+  lease::LeaseTable table_{lease::TableOptions{.max_keys = 64}};
+};
+
+TEST_F(LeasedBefore, ALocalLimitBeginsWithItsShareOfWhatWasLeft) {
+  Load(
+      "rules: [{ id: api, capacity: 1000, refill_rate: 1 per day, consistency: leased, "
+      "on_store_failure: local }]");
+  settings_.servers = 4;
+  limiter_.StartLocalFrom(&table_);
+  EXPECT_EQ(CountAllowed("bob", 1), 1);
+  EXPECT_EQ(question_.uses()[0].verdict.remaining, 249);
+  Know(100);  // Less than what bob has here.
+  EXPECT_EQ(CountAllowed("bob", 100), 25);
+  Know(800);  // More.
+  EXPECT_EQ(CountAllowed("bob", 100), 0);
+}
+
+TEST_F(LeasedBefore, AnEmergencyLimitBeginsFull) {
+  Load(
+      "rules: [{ id: api, capacity: 1000, refill_rate: 1 per day, consistency: leased, "
+      "on_store_failure: local, emergency_limit: 60/h }]");
+  limiter_.StartLocalFrom(&table_);
+  CountAllowed("bob", 1);
+  Know(10);
+  EXPECT_EQ(CountAllowed("bob", 100), 59);
 }
 
 TEST_F(DegradedTest, AnEmergencyLimitIsNotDivided) {

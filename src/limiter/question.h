@@ -38,6 +38,8 @@ class Question {
   void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce);
   /// An adjustment's receipt, for the limit added last.
   void SetReceipt(const Receipt& receipt) { own_.back().receipt = receipt; }
+  /// The limit added last is one of a rule that leases: an adjustment is told to other nodes.
+  void SetLeased(bool leased) { own_.back().leased = leased; }
 
   store::Operation operation = store::Operation::kCheck;
   std::int64_t cost = 1;  ///< The call's own. Grants: how much.
@@ -96,6 +98,7 @@ class Question {
     std::int64_t cost;
     Mode mode;
     Receipt receipt{};
+    bool leased = false;
   };
 
   Piece Keep(std::string_view bytes);

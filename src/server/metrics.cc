@@ -1,5 +1,6 @@
 #include "server/metrics.h"
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -61,6 +62,31 @@ telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
   return sum;
 }
 
+std::vector<telemetry::LeaseTotals> LeasesOf(const Shared& shared) {
+  const std::vector<lease::TableStats> by_series = shared.leases->table.StatsBySeriesApprox();
+  if (by_series.empty()) return {};
+  const std::vector<telemetry::RuleIds::Name> names = shared.rule_ids.Names();
+  std::vector<telemetry::LeaseTotals> all;
+  for (std::size_t i = 0; i < std::min(by_series.size(), names.size()); ++i) {
+    const lease::TableStats& stats = by_series[i];
+    if (stats.fetches == 0) continue;
+    telemetry::LeaseTotals& totals = all.emplace_back();
+    totals.rule = names[i].rule;
+    totals.algorithm = names[i].algorithm;
+    totals.from_memory[telemetry::Allowed::kYes] = stats.hits;
+    totals.from_memory[telemetry::Allowed::kNo] = stats.denials;
+    totals.fetches = stats.fetches;
+    totals.granted = stats.granted;
+    totals.returned = stats.returned;
+    totals.recalled = stats.recalled;
+    totals.expired = stats.expired;
+    totals.missed = stats.missed;
+    totals.outstanding = stats.outstanding;
+    totals.keys = stats.keys;
+  }
+  return all;
+}
+
 telemetry::TlsSnapshot TlsOf(const EntranceFigures& entrance) {
   const TlsFiles& files = *entrance.tls;
   return {.protocol = entrance.protocol,
@@ -109,6 +135,7 @@ void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> wo
   }
   snapshot.keys = KeysOf(*shared.memory);
   if (shared.redis) snapshot.redis = RedisOf(workers);
+  if (shared.leases) snapshot.leases = LeasesOf(shared);
   snapshot.rules = RulesOf(shared);
   snapshot.enforcement = EnforcementOf(shared);
   snapshot.ready = !shared.draining.load();

@@ -235,7 +235,10 @@ Result<bool> Server::ChooseStore() {
        .max_bytes = shared_.redis ? 0 : config.memory_max_bytes});
   if (!memory) return Blame("memory", memory.error().message);
   shared_.memory = std::move(*memory);
-  if (shared_.redis) shared_.leases = std::make_unique<lease::LeaseTable>(lease::TableOptions{});
+  if (shared_.redis) {
+    const std::int64_t nodes = std::max<std::int64_t>(config.servers, 1);
+    shared_.leases = std::make_unique<lease::NodeLeases>(lease::TableOptions{.nodes = nodes});
+  }
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "identity/identifier.h"
-#include "lease/lease_table.h"
+#include "lease/redis/node_leases.h"
 #include "limiter/limiter.h"
 #include "redis/options.h"
 #include "rules/live_rules.h"
@@ -37,7 +37,7 @@ struct Shared {
   limiter::Settings settings;
   /// Holds all limits; or, with Redis, those of rules that go on alone while Redis does not answer.
   std::unique_ptr<store::MemoryStore> memory;
-  std::unique_ptr<lease::LeaseTable> leases;  ///< With Redis.
+  std::unique_ptr<lease::NodeLeases> leases;  ///< With Redis.
   std::atomic<bool> draining{false};
 };
 

@@ -88,14 +88,16 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
                                 loop, *redis_,
                                 store::RedisStoreOptions{.deadline = shared.config.store_deadline})
                           : nullptr),
-      leases_(redis_ ? std::make_unique<lease::LoopLeases>(loop, *redis_store_, *shared.leases)
+      leases_(redis_ ? std::make_unique<lease::LoopLeases>(loop, *redis_, *shared.redis,
+                                                           *redis_store_, *shared.leases)
                      : nullptr),
       reader_(shared.rules),
-      limiter_(leases_ ? leases_->store() : *shared.memory,
+      limiter_(leases_ ? static_cast<store::Store&>(leases_->store()) : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       http_(*this, HttpOptionsOf(shared)),
       resp_(*this, shared.config.max_pipelined) {
   limiter_.Observe(this);
+  if (shared.leases) limiter_.StartLocalFrom(&shared.leases->table);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
   }
@@ -113,6 +115,7 @@ Worker::~Worker() {
 void Worker::StartHeartbeat() {
   heartbeat_ = std::make_unique<Heartbeat>(loop_, *redis_, [this](std::uint32_t servers) {
     if (shared_.config.servers > 0) return;  // The operator knows better.
+    shared_.leases->table.SetNodes(servers);
     const std::uint32_t before =
         shared_.settings.servers.exchange(servers, std::memory_order_relaxed);
     if (before == servers) return;

@@ -37,10 +37,13 @@ struct Use {
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
-  bool may_lease = false;     ///< An enforced check may be decided by tokens taken ahead.
-  std::uint64_t slot = 0;     ///< Concurrency; 0 lets the store choose an id.
-  Receipt receipt;            ///< Answer of a check; question of an adjustment.
-  Verdict verdict;            ///< Answer.
+  /// An enforced check may be decided by tokens taken ahead; other operations are about a key for
+  /// which that is so.
+  bool may_lease = false;
+  std::uint32_t series = 0;          ///< Under which number whoever counts leases counts this one.
+  std::uint64_t slot = 0;            ///< Concurrency; 0 lets the store choose an id.
+  Receipt receipt;                   ///< Answer of a check; question of an adjustment.
+  Verdict verdict;                   ///< Answer.
   Inspection* inspection = nullptr;  ///< kInspect: where the answer goes.
   Lending* lending = nullptr;        ///< kFetch and kReturn.
 };

@@ -110,6 +110,41 @@ void WriteRedis(PrometheusText& text, const RedisSnapshot& redis) {
       "Times that a circuit breaker opened.", redis.breaker_opened);
 }
 
+void WriteLeases(PrometheusText& text, const std::vector<LeaseTotals>& leases) {
+  text.Family("rate_limiter_lease_hits_total", kCounter,
+              "Checks that were decided from memory, by what was decided.");
+  for (const LeaseTotals& rule : leases) {
+    for (const Allowed allowed : {Allowed::kNo, Allowed::kYes}) {
+      text.Sample({{"rule", rule.rule},
+                   {"algorithm", LabelOf(rule.algorithm)},
+                   {"allowed", LabelOf(allowed)}},
+                  rule.from_memory[allowed]);
+    }
+  }
+  const auto each = [&](std::string_view name, MetricType type, std::string_view help,
+                        auto LeaseTotals::* value) {
+    text.Family(name, type, help);
+    for (const LeaseTotals& rule : leases) {
+      text.Sample({{"rule", rule.rule}, {"algorithm", LabelOf(rule.algorithm)}}, rule.*value);
+    }
+  };
+  each("rate_limiter_lease_fetches_total", kCounter, "Requests for leases.", &LeaseTotals::fetches);
+  each("rate_limiter_lease_granted_tokens_total", kCounter, "Tokens that were leased.",
+       &LeaseTotals::granted);
+  each("rate_limiter_lease_returned_tokens_total", kCounter,
+       "Tokens given back because they were idle, or their time was over.", &LeaseTotals::returned);
+  each("rate_limiter_lease_recalled_tokens_total", kCounter,
+       "Tokens given back because another server needed them.", &LeaseTotals::recalled);
+  each("rate_limiter_lease_expired_tokens_total", kCounter, "Tokens that lapsed unused.",
+       &LeaseTotals::expired);
+  each("rate_limiter_lease_missed_tokens_total", kCounter,
+       "Tokens of scarce keys that were not used in time: what could not be allowed, about.",
+       &LeaseTotals::missed);
+  each("rate_limiter_lease_outstanding_tokens", kGauge, "Tokens held now.",
+       &LeaseTotals::outstanding);
+  each("rate_limiter_lease_keys", kGauge, "Keys that are remembered.", &LeaseTotals::keys);
+}
+
 void WriteConnections(PrometheusText& text, const LoopTotals& loops) {
   text.Family("rate_limiter_connections", kGauge, "Connections of clients that are open.");
   EachOf(text, "protocol", loops.connections);
@@ -208,6 +243,7 @@ void AppendMetricsPage(const MetricsSnapshot& snapshot, MetricsFormat format,
   WriteTimes(text, snapshot.loops);
   if (snapshot.keys) WriteKeys(text, *snapshot.keys);
   if (snapshot.redis) WriteRedis(text, *snapshot.redis);
+  if (!snapshot.leases.empty()) WriteLeases(text, snapshot.leases);
   WriteConnections(text, snapshot.loops);
   if (!snapshot.tls.empty()) WriteTls(text, snapshot.tls);
   WriteRules(text, snapshot.rules);

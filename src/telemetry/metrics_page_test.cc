@@ -114,6 +114,13 @@ TEST(MetricsPageTest, ItTellsWhatTheServerSaysOfItself) {
   EXPECT_EQ(value("rate_limiter_reloads_total", {{"result", "success"}}), "5");
   EXPECT_EQ(value("rate_limiter_reloads_total", {{"result", "failure"}}), "1");
   EXPECT_EQ(value("rate_limiter_rules_info", {{"version", "7"}, {"hash", "5f2c"}}), "1");
+  const std::map<std::string, std::string> login = {{"rule", "login"},
+                                                    {"algorithm", "fixed_window"}};
+  EXPECT_EQ(value("rate_limiter_lease_granted_tokens_total", login), "90");
+  EXPECT_EQ(value("rate_limiter_lease_outstanding_tokens", login), "20");
+  EXPECT_EQ(value("rate_limiter_lease_hits_total",
+                  {{"rule", "login"}, {"algorithm", "fixed_window"}, {"allowed", "true"}}),
+            "60");
   EXPECT_EQ(
       value("rate_limiter_tls_handshakes_total", {{"protocol", "resp"}, {"result", "not_tls"}}),
       "4");

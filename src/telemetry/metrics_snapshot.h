@@ -48,6 +48,22 @@ struct RedisSnapshot {
   std::uint64_t breaker_opened = 0;
 };
 
+/// What is leased of one rule's limits of one algorithm. Tokens, but for the first two and the
+/// last.
+struct LeaseTotals {
+  std::string rule;
+  Algorithm algorithm{};
+  By<Allowed, std::uint64_t> from_memory{};  ///< Checks that were decided there.
+  std::uint64_t fetches = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t returned = 0;
+  std::uint64_t recalled = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t missed = 0;
+  std::int64_t outstanding = 0;
+  std::uint64_t keys = 0;
+};
+
 /// The TLS listeners of one protocol.
 struct TlsSnapshot {
   Protocol protocol{};
@@ -95,6 +111,7 @@ struct MetricsSnapshot {
   std::vector<RuleTotals> requests;
   std::optional<KeysSnapshot> keys;    ///< With the memory store.
   std::optional<RedisSnapshot> redis;  ///< With Redis.
+  std::vector<LeaseTotals> leases;     ///< Of the rules that leased something.
   std::vector<TlsSnapshot> tls;        ///< Of the protocols that have such listeners.
   RulesSnapshot rules;
   Enforcement enforcement{};

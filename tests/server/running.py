@@ -129,6 +129,12 @@ class Redis:
         if not until(lambda: b"PONG" in subprocess.run(ping, capture_output=True, check=False).stdout):
             raise AssertionError("redis-server does not answer")
 
+    def cli(self, *command):
+        told = subprocess.run(
+            ["redis-cli", "-p", str(self.port), *command], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        return told.stdout.splitlines()
+
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
 

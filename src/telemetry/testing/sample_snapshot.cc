@@ -38,6 +38,13 @@ MetricsSnapshot SampleSnapshot() {
   ReadLoops(ids, loops, snapshot);
   snapshot.keys = {.active = 12, .bytes = 400, .evicted = 0, .expired = 3, .refused = 1};
   snapshot.redis = {.connected = 2, .connects = 3, .disconnects = 1, .calls = 9, .in_flight = 4};
+  snapshot.leases.push_back({.rule = "login",
+                             .algorithm = Algorithm::kFixedWindow,
+                             .fetches = 3,
+                             .granted = 90,
+                             .outstanding = 20,
+                             .keys = 1});
+  snapshot.leases.back().from_memory[Allowed::kYes] = 60;
   snapshot.tls.push_back(
       {.protocol = Protocol::kResp,
        .broken = 2,

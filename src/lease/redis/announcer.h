@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/key.h"
+#include "lease/redis/announcement.h"
+#include "net/loop.h"
+#include "net/timer.h"
+#include "redis/service.h"
+
+namespace sluice::lease {
+
+/// Where nodes at one Redis hear of each other's keys. No limit's key is called so: those go on
+/// with a brace.
+inline constexpr std::string_view kChannel = "sluice:v1:leases";
+
+/// Tells the other nodes at this Redis of keys, by PUBLISH: recalls within a millisecond, changes
+/// within twenty, all that came up meanwhile in one message. What is too much for one, and what
+/// Redis does not take, is not told: nobody depends on it.
+///
+/// Lives on its loop's thread; `service` must outlive it, and be closed before it goes.
+class Announcer {
+ public:
+  Announcer(net::Loop& loop, redis::Service& service, std::uint64_t node);
+
+  void Recall(const Key& key) { Tell(News::kRecall, key, std::chrono::milliseconds(1)); }
+  void Changed(const Key& key) { Tell(News::kChanged, key, std::chrono::milliseconds(20)); }
+
+ private:
+  void Tell(News news, const Key& key, Micros within);
+  void Publish();
+
+  net::Loop& loop_;
+  redis::Service& service_;
+  Announcement news_;
+  SteadyTime due_ = SteadyTime::max();
+  net::Timer next_;
+  redis::Route route_;
+  std::string command_;
+};
+
+}  // namespace sluice::lease
