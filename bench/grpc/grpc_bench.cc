@@ -78,7 +78,7 @@ std::string Question(std::initializer_list<std::string> descriptors) {
 Side Ask(const Process& server, const std::string& message, std::uint64_t keys = kKeys) {
   const auto messages = std::make_shared<Requests>(GrpcDialogue::FramedMessage(message), keys);
   return {.server = server,
-          .generator = Generator(server.port(), kConnections, keys,
+          .generator = Generator({server.port()}, kConnections, keys,
                                  [messages] { return std::make_unique<GrpcDialogue>(messages); }),
           .load_cores = PlacesFor(1).load};
 }
@@ -135,10 +135,10 @@ class Bench {
     contest_.report().BeginSpeeds("limits in Redis, 1000 keys; exact: each check asks it", "leased",
                                   "exact");
     const Process redis = StartRedis(PlacesFor(1).load, folder_);
-    const Process server = StartSluice("--grpc", 1, folder_,
-                                       {"--envoy-config", limits_.path(), "--store",
-                                        "redis://127.0.0.1:" + std::to_string(redis.port()),
-                                        "--grpc-deadline", "10s", "--store-deadline", "10s"});
+    const Process server = StartSluiceOn(
+        "redis://127.0.0.1:" + std::to_string(redis.port()), "rules: []\n", "--grpc", 1, folder_,
+        PlacesFor(1).server,
+        {"--envoy-config", limits_.path(), "--grpc-deadline", "10s", "--store-deadline", "10s"});
     Pair pair{Ask(server, Question({Descriptor("leased", kUser)}), kBusyKeys),
               Ask(server, Question({Descriptor("exact", kUser)}), kBusyKeys)};
     contest_.Speeds("allowed", pair, Expect::kAllowed, kDepths);

@@ -97,6 +97,7 @@ std::vector<Scenario> Scenarios() {
     const std::string hot = std::string("hot ") + kind + ", ";
     all.push_back({hot + "0.5x", Hot(2'000, 2, limit_of)});
     all.push_back({hot + "0.9x", Hot(2'000, 1 / 0.9, limit_of)});
+    all.push_back({hot + "1x", Hot(2'000, 1, limit_of)});
     all.push_back({hot + "1.1x", Hot(2'000, 1 / 1.1, limit_of)});
     all.push_back({hot + "10x", Hot(20'000, 0.1, limit_of)});
   }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Micros kShortestReserve = std::chrono::milliseconds(50);
 constexpr Micros kLongestReserve = std::chrono::milliseconds(250);
+constexpr Micros kLastReserve = std::chrono::milliseconds(20);
 // So that all that is reserved stays far below 2^53.
 constexpr std::int64_t kFastestReserved = kMaxAmount / 4 / kLongestReserve.count();
 constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
@@ -93,6 +94,11 @@ Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
   return num * time >= two_each ? Micros{static_cast<std::int64_t>(time)} : Micros{0};
 }
 
+/// What nodes have in hand when the window ends is lost: the nearer that is, the less they get.
+Micros NoLongerThanWindow(Micros reserve, Micros window_left) {
+  return std::min(reserve, std::max(window_left / 3, kLastReserve));
+}
+
 /// What can be taken `ahead` from now if nobody else takes, rounded down.
 std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
   if (!IsBucket(limit)) {
@@ -103,6 +109,10 @@ std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& sta
   State later = state;
   later.value = std::min(state.value + limit.rate_num * ahead.count(), bucket::Full(limit));
   return bucket::Left(limit, later);
+}
+
+Micros WindowLeft(const LimitNumbers& limit, WallTime now, const State& state) {
+  return IsBucket(limit) ? Micros::max() : WindowEnd(limit, state) - now;
 }
 
 Schedule ScheduleOf(const LimitNumbers& limit, WallTime now, const State& state,
@@ -125,10 +135,6 @@ Schedule ScheduleOf(const LimitNumbers& limit, WallTime now, const State& state,
           .den = growth.den};
 }
 
-Micros WindowLeft(const LimitNumbers& limit, WallTime now, const State& state) {
-  return IsBucket(limit) ? Micros::max() : WindowEnd(limit, state) - now;
-}
-
 struct Sizes {
   std::int64_t left;   ///< May be below zero, by what is reserved or owed.
   std::int64_t reach;  ///< With what may be reserved.
@@ -144,7 +150,11 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
   // The weight of the window before falls whatever comes.
   const bool reserves =
       IsSaturated(limit, book) || (IsSliding(limit) && AsksForFifths(limit, book, 0, 3));
-  const Micros ahead = reserves ? ReserveTime(GrowthOf(limit, state), book, nodes) : Micros{0};
+  const Micros window_left = WindowLeft(limit, now, state);
+  Micros ahead{0};
+  if (reserves) {
+    ahead = NoLongerThanWindow(ReserveTime(GrowthOf(limit, state), book, nodes), window_left);
+  }
   std::int64_t reach = left;
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
@@ -155,7 +165,7 @@ Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const
           .reach = reach,
           .nodes = nodes,
           .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4),
-          .window_left = WindowLeft(limit, now, state)};
+          .window_left = window_left};
 }
 
 std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request& request) {

@@ -133,6 +133,7 @@ class World {
   void NextCall(std::uint32_t key);
   void Arrive(std::uint32_t key);
   void Decide(std::uint32_t node, std::uint32_t key, std::int64_t cost);
+  void Check(std::uint32_t node, std::uint32_t key, std::int64_t cost);
   void Fetch(std::uint32_t node, std::uint32_t key, std::int64_t waiting, std::int64_t least,
              Waiting* who);
   void FetchFor(std::uint32_t node, std::uint32_t key, Waiting& waiting);
@@ -244,9 +245,13 @@ void World::Decide(std::uint32_t node_index, std::uint32_t key, std::int64_t cos
       return;
     }
     case Local::kExact:
-      CountStoreCall(key);
-      Send({.kind = Kind::kCheck, .node = node_index, .key = key, .life = node.life, .cost = cost});
+      return Check(node_index, key, cost);
   }
+}
+
+void World::Check(std::uint32_t node, std::uint32_t key, std::int64_t cost) {
+  CountStoreCall(key);
+  Send({.kind = Kind::kCheck, .node = node, .key = key, .life = nodes_[node].life, .cost = cost});
 }
 
 void World::FetchFor(std::uint32_t node, std::uint32_t key, Waiting& waiting) {
@@ -320,7 +325,12 @@ void World::TakeGrant(const Event& event) {
   if (found == node.waiting.end() || found->second.number != event.number) return;
   Waiting waiting = std::move(found->second);
   node.waiting.erase(found);
-  if (event.grant->exact) return;  // The store admitted whom it could.
+  if (event.grant->exact) {
+    // Of those it was asked for, the store admitted whom it could.
+    waiting.costs.erase(waiting.costs.begin(),
+                        waiting.costs.begin() + static_cast<std::ptrdiff_t>(waiting.asked));
+    waiting.asked = 0;
+  }
   ServeWaiting(event.node, event.key, waiting);
 }
 
@@ -333,6 +343,7 @@ void World::ServeWaiting(std::uint32_t node_index, std::uint32_t key, Waiting& w
     const Spent spent = node.table->Spend(KeyOf(key), keys_[key].limit, cost, ClockOf(node), turn);
     if (spent.local == Local::kAllowed) Admit(key, cost);
     if (spent.local == Local::kAsk) again.costs.push_back(cost);
+    if (spent.local == Local::kExact) Check(node_index, key, cost);
   }
   if (again.costs.empty()) return;
   Waiting& place = node.waiting[key] = std::move(again);

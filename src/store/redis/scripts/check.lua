@@ -159,7 +159,7 @@ local function write_back(subject)
   local algorithm = limit.algorithm
   if subject.set_back then prepare(subject) end
   if not subject.changed then return end
-  local fresh = fresh_at(limit, state)
+  local fresh = subject.fresh or fresh_at(limit, state)
   if algorithm.set then return save_set(subject, fresh) end
   if fresh <= now and state.grant == 0 then
     strings[subject.key] = false
@@ -306,6 +306,7 @@ local each = {
     prepare(use.subject)
     state.book = state.book or lease.new_book()
     use.lent = lease.fetch(use.limit, now, state, use.request)
+    use.subject.fresh = use.lent.fresh
     return 0
   end,
   H = function(use)
@@ -336,7 +337,8 @@ local function forget(use)
   if live and from.book and from.kind == use.limit.kind then
     -- What nodes hold they can still spend.
     local subject = load_subject(use.key, use.limit)
-    if #subject.state.book.parts > 0 then
+    local book = subject.state.book
+    if book and #book.parts > 0 then
       lease.reset(use.limit, now, subject.state)
       prepare(subject)
       write_back(subject)
@@ -393,7 +395,7 @@ local function run(operation, uses)
   else
     for _, use in ipairs(uses) do
       if each[operation] then answer = answer + each[operation](use) end
-      show(use)
+      if operation ~= 'F' then show(use) end
     end
   end
   if operation ~= 'P' and operation ~= 'I' then
@@ -405,7 +407,8 @@ end
 local answers = {}
 
 local function say(...)
-  for _, number in ipairs({...}) do answers[#answers + 1] = number end
+  local said = #answers
+  for i, number in ipairs({...}) do answers[said + i] = number end
 end
 
 local function answer_of(operation, use)

@@ -8,7 +8,7 @@ do
 
 local LONG_LEASE, SHORT_LEASE, SHORTEST_LEASE, EXACT_FOR = 10000000, 200000, 10000, 1000000
 local LONG_STEP, SHORT_STEP = LONG_LEASE / 4, SHORT_LEASE / 2
-local SHORTEST_RESERVE, LONGEST_RESERVE = 50000, 250000
+local SHORTEST_RESERVE, LONGEST_RESERVE, LAST_RESERVE = 50000, 250000, 20000
 local FASTEST_RESERVED = floor(MAX / 4 / LONGEST_RESERVE)
 local BETWEEN_RECALLS, EPOCH = 5000, 500000
 local MOST_PARTS, BESIDES_WAITING, SMALLEST_LEASED = 12, 16, 50
@@ -46,12 +46,12 @@ function lease.unpack(text, place)
 end
 
 function lease.copy(book)
-  local other = {parts = {}}
-  for name, number in pairs(book) do
-    if name ~= 'parts' then other[name] = number end
-  end
-  for i, part in ipairs(book.parts) do other.parts[i] = {expires = part.expires, tokens = part.tokens} end
-  return other
+  local parts = {}
+  for i, part in ipairs(book.parts) do parts[i] = {expires = part.expires, tokens = part.tokens} end
+  return {generation = book.generation, epoch = book.epoch, holders = book.holders,
+    holders_before = book.holders_before, holders_once = book.holders_once, demand = book.demand,
+    demand_before = book.demand_before, denied = book.denied, denied_before = book.denied_before,
+    recalled = book.recalled, parts = parts}
 end
 
 local function outstanding(book)
@@ -60,14 +60,11 @@ local function outstanding(book)
   return sum
 end
 
--- The bucket that is left when what is outstanding is not part of it.
-local function reduced(limit, book)
-  return {kind = limit.kind, cap = limit.cap - outstanding(book), num = limit.num, den = limit.den,
-    interval = limit.interval}
-end
+-- The bucket that is left when what is outstanding is not part of it. One table for all.
+local less = {}
 
-local function refill(limit, now, state, book)
-  local less = reduced(limit, book)
+local function refill(limit, now, state, out)
+  less.cap, less.num, less.den, less.interval = limit.cap - out, limit.num, limit.den, limit.interval
   local full = less.cap * less.den
   state.value = min(state.value, full)
   bucket.advance(less, now, state)
@@ -82,11 +79,12 @@ local function advance_bucket(limit, now, state)
     for _, part in ipairs(parts) do part.expires = max(0, min(part.expires - back, MAX_TIME)) end
     state.book.generation = state.book.generation + 1
   end
+  local out = outstanding(state.book)
   while parts[1] and parts[1].expires <= now do
-    if parts[1].expires > state.at then refill(limit, parts[1].expires, state, state.book) end
-    table.remove(parts, 1)
+    if parts[1].expires > state.at then refill(limit, parts[1].expires, state, out) end
+    out = out - table.remove(parts, 1).tokens
   end
-  refill(limit, now, state, state.book)
+  refill(limit, now, state, out)
   return set_back
 end
 
@@ -97,7 +95,8 @@ end
 function lease.advance(limit, now, state)
   local book = state.book
   if #book.parts == 0 then
-    if div(now, EPOCH) > book.epoch + 1 then state.book = lease.new_book() end
+    -- Nobody holds anything, and nobody asked lately: the key is as any other, and as quickly checked.
+    if div(now, EPOCH) > book.epoch + 1 then state.book = nil end
     return limit.algorithm.advance(limit, now, state)
   end
   if limit.kind == 't' then return advance_bucket(limit, now, state) end
@@ -111,29 +110,24 @@ function lease.advance(limit, now, state)
   return false
 end
 
-local function later_of(state)
-  return {at = state.at, value = state.value}, lease.copy(state.book)
-end
-
 function lease.wait_for(limit, now, state, cost)
   if limit.kind ~= 't' or cost > limit.cap then return limit.algorithm.wait_for(limit, now, state, cost) end
-  local later, open = later_of(state)
-  while open.parts[1] do
-    local next_end = open.parts[1].expires
-    local fits = cost <= limit.cap - outstanding(open)
-    if fits and arrival_of(limit, later, cost * limit.den) <= next_end then break end
-    refill(limit, next_end, later, open)
-    table.remove(open.parts, 1)
+  local later, out = {at = state.at, value = state.value}, outstanding(state.book)
+  for _, part in ipairs(state.book.parts) do
+    local fits = cost <= limit.cap - out
+    if fits and arrival_of(limit, later, cost * limit.den) <= part.expires then break end
+    refill(limit, part.expires, later, out)
+    out = out - part.tokens
   end
   return wait_until(now, arrival_of(limit, later, cost * limit.den))
 end
 
 function lease.fresh_at(limit, state)
   if limit.kind ~= 't' or #state.book.parts == 0 then return limit.algorithm.fresh_at(limit, state) end
-  local later, open = later_of(state)
-  while open.parts[1] do
-    refill(limit, open.parts[1].expires, later, open)
-    table.remove(open.parts, 1)
+  local later, out = {at = state.at, value = state.value}, outstanding(state.book)
+  for _, part in ipairs(state.book.parts) do
+    refill(limit, part.expires, later, out)
+    out = out - part.tokens
   end
   return bucket.fresh_at(limit, later)
 end
@@ -238,6 +232,11 @@ local function reserve_time(num, den, book, nodes)
   return num * time >= two_each and time or 0
 end
 
+-- What nodes have in hand when the window ends is lost: the nearer that is, the less they get.
+local function no_longer_than_window(reserve, window_left)
+  return min(reserve, max(div(window_left, 3), LAST_RESERVE))
+end
+
 local function left_ahead(limit, now, state, ahead)
   if limit.kind ~= 't' then
     return limit.algorithm.left(limit, min(now + ahead, window_end(limit, state) - SHORTEST_LEASE), state)
@@ -252,16 +251,17 @@ local function measure(limit, now, state, request)
   local nodes = max(1, book.holders, book.holders_before, floor(book.holders_once / 16))
   local left = limit.algorithm.left(limit, now, state)
   local saturated = book.denied + book.denied_before > 0 and asks_for_fifths(limit, book, 0, 5)
+  local window_left = limit.kind == 't' and MAX or window_end(limit, state) - now
   local reach = left
   if saturated or (limit.kind == 'w' and asks_for_fifths(limit, book, 0, 3)) then
     local num, den = growth_of(limit, state)
-    local ahead = reserve_time(num, den, book, nodes)
+    local ahead = no_longer_than_window(reserve_time(num, den, book, nodes), window_left)
     if ahead > 0 then reach = max(left, left_ahead(limit, now, state, ahead)) end
   end
   if limit.kind == 't' then reach = min(reach, limit.cap - outstanding(book)) end
   return {left = left, reach = reach, nodes = nodes,
     pressed = book.demand_before == 0 or asks_for_fifths(limit, book, request.demand * nodes, 4),
-    window_left = limit.kind == 't' and MAX or window_end(limit, state) - now}
+    window_left = window_left}
 end
 
 local function size_of(limit, sizes, request)
@@ -350,7 +350,8 @@ function lease.fetch(limit, now, state, request)
   local left = limit.algorithm.left(limit, now, state)
   grant.left = max(left, 0) + state.grant
   grant.retry = left < request.least and lease.wait_for(limit, now, state, min(request.least, limit.cap)) or 0
-  grant.reset = wait_until(now, lease.fresh_at(limit, state))
+  grant.fresh = lease.fresh_at(limit, state)
+  grant.reset = wait_until(now, grant.fresh)
   grant.taken_at = state.at
   local lately = book.recalled <= now and now - book.recalled < BETWEEN_RECALLS
   grant.recall = not grant.exact and request.waiting > grant.tokens and outstanding(book) > grant.tokens and
@@ -360,9 +361,11 @@ function lease.fetch(limit, now, state, request)
 end
 
 -- What a node says: for each of three leases generation, expiry, spent and returned; then what it asks for.
+local REQUEST = '^' .. string.rep(',(%d+)', 18) .. '$'
+
 function lease.read_request(text)
-  local numbers = {}
-  for number in string.gmatch(text, '%d+') do numbers[#numbers + 1] = tonumber(number) end
+  local numbers = {string.match(text, REQUEST)}
+  for i = 1, 18 do numbers[i] = tonumber(numbers[i]) end
   local request = {reports = {}}
   for i = 0, 2 do
     request.reports[i + 1] = {generation = numbers[4 * i + 1], expires = numbers[4 * i + 2],

@@ -1,0 +1,334 @@
+// Leases beside asking Redis every time: the same servers, rules that differ in `consistency` only,
+// in turns. docs/leases.md explains the columns.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "fleet.h"
+#include "ledger.h"
+#include "load/duel.h"
+#include "load/report.h"
+#include "resp/encoder.h"
+#include "run_bench.h"
+
+namespace sluice::bench {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kConnections = 48;
+constexpr std::size_t kDepth = 16;
+constexpr std::uint32_t kFewKeys = 4;
+constexpr std::uint32_t kManyKeys = 10'000;
+/// Of calls on a schedule, in all: what a few cores manage also without leases.
+constexpr double kPerSecond = 10'000;
+constexpr std::int64_t kHotLimit = 2'000;  // A second: four keys get 2500 calls each.
+constexpr std::int64_t kZipfLimit = 100;   // The first ten keys get more.
+
+constexpr std::array kModes{"exact", "leased"};
+
+// One rule for each traffic and mode.
+std::string Rules() {
+  // What Redis does not answer is no measurement: a denial shows.
+  std::string rules = "defaults: { on_store_failure: closed }\nrules:\n";
+  const auto add = [&](const std::string& traffic, const std::string& limit) {
+    for (const std::string mode : kModes) {
+      const std::string id = traffic + "-" + mode;
+      rules += "  - { id: " + id + ", match: { endpoint: /" + id + " }, consistency: " + mode +
+               ", capacity: " + limit + ", refill_rate: " + limit + " per second }\n";
+    }
+  };
+  add("roomy", "1_000_000_000");
+  add("hot", std::to_string(kHotLimit));
+  add("zipf", std::to_string(kZipfLimit));
+  return rules;
+}
+
+Limit BucketOf(std::int64_t per_second) {
+  return *Limit::TokenBucket({.capacity = per_second, .refill = Rate::PerSecond(per_second)});
+}
+
+std::string Check(const std::string& key, const std::string& rule) {
+  std::string command;
+  resp::AppendCommand(command, {"SLUICE.CHECK", "api_key", key, "endpoint", "/" + rule});
+  return command;
+}
+
+// Keys that nobody asked for before.
+std::string FreshKeys() {
+  static int made = 0;
+  return "set" + std::to_string(++made) + ":" + std::string(Requests::kPlace);
+}
+
+double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double MicrosOf(nanoseconds time) { return Seconds(time) * 1e6; }
+std::uint64_t Answers(const Tally& tally) { return tally.allowed + tally.denied; }
+
+struct Traffic {
+  const char* name;
+  std::int64_t limit;
+  std::uint32_t keys;
+  bool zipf;
+};
+constexpr std::array kTraffics{Traffic{"hot", kHotLimit, kFewKeys, false},
+                               Traffic{"zipf", kZipfLimit, kManyKeys, true}};
+
+/// What one way to decide came to.
+struct Line {
+  std::string traffic, mode, store;
+  std::size_t nodes = 0;
+  double per_second = 0;  ///< As fast as it goes.
+  double p50 = 0;         ///< On a schedule, in µs; as are all that follow.
+  double p99 = 0;
+  double redis_share = 0;  ///< Calls of Redis for each check.
+  double deficit = 0;
+  std::int64_t over = 0;  ///< In all rounds.
+};
+
+class Bench {
+ public:
+  explicit Bench(const Options& options)
+      : rounds_(options.quick ? 1 : 3),
+        closed_(options.quick ? milliseconds(500) : milliseconds(2'000)),
+        open_(options.quick ? milliseconds(1'500) : milliseconds(5'000)),
+        json_(options.json) {}
+
+  void Run() {
+    std::printf("RESP, %zu connections, medians of %d rounds; k/s: as fast as it goes, %zu deep; ",
+                kConnections, rounds_, kDepth);
+    std::printf("the rest: %.0f calls a second on a schedule\n", kPerSecond);
+    std::printf("hot: %u keys, 1.25 times their limits; zipf: %u keys, the first far over theirs\n",
+                kFewKeys, kManyKeys);
+    CompareModes();
+    CompareWithMemory();
+    ShowNeighbours();
+    if (!json_.empty()) WriteJson();
+    for (const Line& line : lines_) {
+      if (line.over > 0) throw std::runtime_error("more was admitted than the limits allow");
+    }
+  }
+
+ private:
+  void CompareModes() {
+    std::printf("\n  %-6s %5s %-8s %-7s %9s %9s %9s %12s %9s %6s\n", "", "nodes", "Redis", "",
+                "k/s", "p50 µs", "p99 µs", "Redis calls", "deficit", "over");
+    Redis one(Redis::Kind::kOne);
+    for (const std::size_t nodes : {1U, 2U, 4U}) CompareOn(one, "one", nodes);
+    Redis cluster(Redis::Kind::kCluster);
+    CompareOn(cluster, "cluster", 4);
+  }
+
+  void CompareOn(Redis& redis, const std::string& store, std::size_t nodes) {
+    const Fleet fleet(nodes, redis.Url(), Rules(), AllCores());
+    RunOn(AllCores());
+    for (const Traffic& traffic : kTraffics) {
+      std::array<std::vector<Line>, kModes.size()> rounds;
+      for (int round = 0; round < rounds_; ++round) {
+        for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
+          rounds[mode].push_back(Measure(redis, fleet, traffic, kModes[mode]));
+        }
+      }
+      for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
+        Line line = MedianOf(rounds[mode]);
+        line.traffic = traffic.name;
+        line.mode = kModes[mode];
+        line.store = store;
+        line.nodes = nodes;
+        Print(line);
+        lines_.push_back(line);
+      }
+    }
+  }
+
+  Generator Load(const Fleet& fleet, const Traffic& traffic, const std::string& mode) const {
+    const std::string command = Check(FreshKeys(), std::string(traffic.name) + "-" + mode);
+    constexpr std::size_t kOrder = 1'000'000;
+    return {fleet.Ports(), kConnections,
+            traffic.zipf ? Requests(command, ZipfOrder(traffic.keys, kOrder, 1))
+                         : Requests(command, traffic.keys),
+            &ReadCheck};
+  }
+
+  Line Measure(Redis& redis, const Fleet& fleet, const Traffic& traffic, const std::string& mode) {
+    Line line;
+    Generator most = Load(fleet, traffic, mode);
+    most.Closed(kDepth, closed_);  // So that few keys are new when it is measured.
+    const Tally fast = most.Closed(kDepth, closed_);
+    line.per_second = static_cast<double>(Answers(fast)) / Seconds(fast.took);
+
+    Generator generator = Load(fleet, traffic, mode);
+    Ledger ledger(BucketOf(traffic.limit), traffic.keys);
+    generator.Tell(&ledger);
+    Histogram ignored;
+    generator.Open(kDepth, kPerSecond, open_ / 2, ignored);  // Until buckets are no longer full.
+    ledger.CountFromHere();
+    Histogram latencies;
+    const std::uint64_t before = redis.Calls();
+    const Tally tally = generator.Open(kDepth, kPerSecond, open_, latencies);
+    line.redis_share =
+        static_cast<double>(redis.Calls() - before) / static_cast<double>(Answers(tally));
+    line.p50 = MicrosOf(latencies.Quantile(0.5));
+    line.p99 = MicrosOf(latencies.Quantile(0.99));
+    line.deficit = ledger.deficit();
+    line.over = ledger.over();
+    return line;
+  }
+
+  static Line MedianOf(const std::vector<Line>& rounds) {
+    Line middle;
+    for (double Line::* const figure :
+         {&Line::per_second, &Line::p50, &Line::p99, &Line::redis_share, &Line::deficit}) {
+      std::vector<double> values;
+      for (const Line& round : rounds) values.push_back(round.*figure);
+      middle.*figure = Median(values);
+    }
+    for (const Line& round : rounds) middle.over += round.over;
+    return middle;
+  }
+
+  static void Print(const Line& line) {
+    std::printf("  %-6s %5zu %-8s %-7s %9.1f %9.0f %9.0f %11.2f%% %8.3f%% %6lld\n",
+                line.traffic.c_str(), line.nodes, line.store.c_str(), line.mode.c_str(),
+                line.per_second / 1e3, line.p50, line.p99, 100 * line.redis_share,
+                100 * line.deficit, static_cast<long long>(line.over));
+  }
+
+  // Four keys that are never denied, beside a server whose limits are in its memory.
+  void CompareWithMemory() {
+    const Places places = PlacesFor(1);
+    Redis redis(Redis::Kind::kOne);
+    const Fleet leased(1, redis.Url(), Rules(), places.server);
+    const Fleet memory(1, "memory", Rules(), places.server);
+    const auto side = [&](const Fleet& fleet) -> Side {
+      return {.server = fleet.first(),
+              .generator =
+                  Generator(fleet.Ports(), kConnections,
+                            Requests(Check(FreshKeys(), "roomy-leased"), kFewKeys), &ReadCheck),
+              .load_cores = places.load};
+    };
+    Pair pair{side(leased), side(memory)};
+    report_.BeginSpeeds("hot keys from leases; limits in memory", "leased", "memory");
+    report_.Add("SLUICE.CHECK, 4 keys", kDepth,
+                CompareSpeed(pair, kDepth, Expect::kAllowed, {rounds_, closed_}), {.rate = 0.7});
+    report_.PrintSum();
+  }
+
+  // One key far over its limit, and what it does to others.
+  void ShowNeighbours() {
+    constexpr double kOthersPerSecond = 5'000;
+    constexpr double kHotPerSecond = 100'000;
+    std::printf(
+        "\nothers: %.0f calls a second of %u keys; the hot key: up to %.0f, of which %lld "
+        "are allowed; one server\n",
+        kOthersPerSecond, kManyKeys, kHotPerSecond, static_cast<long long>(kHotLimit));
+    std::printf("  %-7s %9s %9s %9s %13s\n", "", "hot k/s", "p50 µs", "p99 µs", "Redis calls/s");
+    Redis redis(Redis::Kind::kOne);
+    const Fleet fleet(1, redis.Url(), Rules(), PlacesFor(1).server);
+    for (const std::string mode : kModes) {
+      for (const bool hot : {false, true}) {
+        const Requests others(Check(FreshKeys(), "zipf-" + mode), kManyKeys);
+        const Requests one(Check(FreshKeys(), "hot-" + mode), 1);
+        Neighbour line{.mode = mode};
+        MeasureNeighbour(redis, fleet, others, kOthersPerSecond, one, hot ? kHotPerSecond : 0,
+                         line);
+        std::printf("  %-7s %9.1f %9.0f %9.0f %13.0f\n", mode.c_str(), line.hot_per_second / 1e3,
+                    line.p50, line.p99, line.redis_per_second);
+        neighbours_.push_back(line);
+      }
+    }
+  }
+
+  struct Neighbour {
+    std::string mode;
+    double hot_per_second = 0;
+    double p50 = 0;
+    double p99 = 0;
+    double redis_per_second = 0;
+  };
+
+  void MeasureNeighbour(Redis& redis, const Fleet& fleet, const Requests& others,
+                        double others_per_second, const Requests& one, double hot_per_second,
+                        Neighbour& line) {
+    std::thread hot;
+    Tally hot_tally;
+    if (hot_per_second > 0) {
+      hot = std::thread([&] {
+        Generator generator(fleet.Ports(), kConnections, one, &ReadCheck);
+        Histogram ignored;
+        hot_tally = generator.Open(kDepth, hot_per_second, open_, ignored);
+      });
+    }
+    Generator generator(fleet.Ports(), kConnections, others, &ReadCheck);
+    Histogram latencies;
+    const std::uint64_t before = redis.Calls();
+    const Tally tally = generator.Open(1, others_per_second, open_, latencies);
+    line.redis_per_second = static_cast<double>(redis.Calls() - before) / Seconds(tally.took);
+    if (hot.joinable()) {
+      hot.join();
+      line.hot_per_second = static_cast<double>(Answers(hot_tally)) / Seconds(hot_tally.took);
+    }
+    line.p50 = MicrosOf(latencies.Quantile(0.5));
+    line.p99 = MicrosOf(latencies.Quantile(0.99));
+  }
+
+  void WriteJson() const {
+    std::string out;
+    JsonWriter json(out, JsonWriter::Style::kIndented);
+    json.BeginObject().Key("modes").BeginArray();
+    for (const Line& line : lines_) {
+      json.BeginObject();
+      json.Key("traffic").String(line.traffic);
+      json.Key("nodes").Uint(line.nodes);
+      json.Key("redis").String(line.store);
+      json.Key("mode").String(line.mode);
+      json.Key("per_second").Double(line.per_second);
+      json.Key("p50_micros").Double(line.p50);
+      json.Key("p99_micros").Double(line.p99);
+      json.Key("redis_calls_per_check").Double(line.redis_share);
+      json.Key("deficit").Double(line.deficit);
+      json.Key("over").Int(line.over);
+      json.EndObject();
+    }
+    json.EndArray().Key("neighbours").BeginArray();
+    for (const Neighbour& line : neighbours_) {
+      json.BeginObject();
+      json.Key("mode").String(line.mode);
+      json.Key("hot_per_second").Double(line.hot_per_second);
+      json.Key("p50_micros").Double(line.p50);
+      json.Key("p99_micros").Double(line.p99);
+      json.Key("redis_calls_per_second").Double(line.redis_per_second);
+      json.EndObject();
+    }
+    json.EndArray().EndObject();
+    std::ofstream(json_) << out << '\n';
+  }
+
+  const int rounds_;
+  const nanoseconds closed_;
+  const nanoseconds open_;
+  const std::string json_;
+  Report report_;
+  std::vector<Line> lines_;
+  std::vector<Neighbour> neighbours_;
+};
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+  return sluice::bench::RunBench(
+      "bench_lease", argc, argv,
+      [](const sluice::bench::Options& options) { sluice::bench::Bench(options).Run(); });
+}

@@ -1,0 +1,119 @@
+// A program of its own: it counts what is allocated.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/testing/allocations.h"
+#include "lease/leased_store.h"
+#include "lease/testing/lending_store.h"
+
+namespace sluice::lease::testing {
+namespace {
+
+using store::Answered;
+using store::Call;
+using store::Use;
+
+/// Answers after a while, and allocates nothing.
+class LaterStore final : public store::Store {
+ public:
+  LaterStore() { lending.answers_at_once = true; }
+
+  Answered Submit(Call& call) override {
+    call.pending = true;
+    waiting_.at(count_++) = &call;
+    return Answered::kLater;
+  }
+  void SubmitBatch(std::span<Call* const> calls) override {
+    for (Call* call : calls) Submit(*call);
+  }
+  void AnswerAll() {
+    while (count_ > 0) {
+      Call& call = *waiting_[--count_];
+      lending.Submit(call);
+      call.pending = false;
+      call.on_done(call, call.context);
+    }
+  }
+
+  LendingStore lending;
+
+ private:
+  std::array<Call*, 4096> waiting_{};
+  std::size_t count_ = 0;
+};
+
+constexpr std::size_t kKeys = 32;
+constexpr std::size_t kCallsEach = 8;
+
+class Node {
+ public:
+  Node() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      uses_[i].key = {.scope = "rule:limit", .tag = tags_[i % kKeys]};
+      uses_[i].limit = i % 2 == 0 ? &scarce_ : &plenty_;
+      uses_[i].may_lease = true;
+      calls_[i].uses = {&uses_[i], 1};
+      calls_[i].on_done = [](Call& /*call*/, void* /*context*/) {};
+    }
+  }
+
+  /// A call of every key comes, several times; then answers, and what is idle goes back.
+  void Turn() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) leased_.Submit(calls_[i]);
+    for (const Call& call : calls_) denied_ += !call.pending && !call.allowed ? 1U : 0U;
+    store_.AnswerAll();
+    now_ += kTurn;
+    store_.lending.now += kTurn;
+    leased_.Sweep();
+    for (const std::string& tag : tags_) leased_.GiveBack({.scope = "rule:limit", .tag = tag});
+    store_.AnswerAll();
+  }
+
+  [[nodiscard]] TableStats stats() const { return table_.StatsApprox(); }
+  [[nodiscard]] std::uint64_t denied() const { return denied_; }
+
+ private:
+  static constexpr Micros kTurn = std::chrono::milliseconds(7);
+
+  static std::array<std::string, kKeys> Tags() {
+    std::array<std::string, kKeys> tags;
+    for (std::size_t i = 0; i < kKeys; ++i) tags[i] = "key" + std::to_string(i);
+    return tags;
+  }
+
+  const Limit scarce_ = *Limit::TokenBucket({.capacity = 500, .refill = Rate::PerSecond(500)});
+  const Limit plenty_ = *Limit::TokenBucket({.capacity = 9'000, .refill = Rate::PerSecond(9'000)});
+  const std::array<std::string, kKeys> tags_ = Tags();
+  SteadyTime now_{std::chrono::hours(5)};
+  LaterStore store_;
+  LeaseTable table_{TableOptions{.max_keys = 1'000}};
+  LeasedStore leased_{store_, table_, {.now = [this] { return now_; }, .recall = {}}};
+  std::array<Use, kKeys * kCallsEach> uses_{};
+  std::array<Call, kKeys * kCallsEach> calls_{};
+  std::uint64_t denied_ = 0;
+};
+
+TEST(LeaseAllocations, NothingIsAllocatedForKeysThatAreKnown) {
+  Node node;
+  constexpr int kTurns = 300;
+  for (int turn = 0; turn < kTurns; ++turn) node.Turn();
+  const TableStats before = node.stats();
+  const std::uint64_t denied = node.denied();
+  const std::size_t allocations = Allocations();
+  for (int turn = 0; turn < kTurns; ++turn) node.Turn();
+  EXPECT_EQ(Allocations(), allocations);
+  // All that is done in the steady state was done.
+  EXPECT_GT(node.stats().hits, before.hits);
+  EXPECT_GT(node.stats().fetches, before.fetches);
+  EXPECT_GT(node.stats().returned + node.stats().recalled, before.returned + before.recalled);
+  EXPECT_GT(node.denied(), denied);
+}
+
+}  // namespace
+}  // namespace sluice::lease::testing
