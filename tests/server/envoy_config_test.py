@@ -28,7 +28,7 @@ class EnvoyConfig(unittest.TestCase):
 
     @staticmethod
     def condition(server):
-        return json.loads(server.ask("GET", "/health")[2])["components"].get("envoy_config")
+        return json.loads(server.ask("GET", "/actuator/health")[2])["components"].get("envoy_config")
 
     def test_without_it_nothing_is_told_of_it(self):
         server = Server()
