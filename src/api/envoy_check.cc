@@ -124,17 +124,18 @@ std::string_view EnvoyCheck::MeetOverride(EnvoyDesk& desk, const envoy::Domain& 
   if (limit.unit == 0 || limit.unit > kLastUnit) {
     return "the limit of a descriptor has no unit that there is";
   }
+  const auto unit = static_cast<Unit>(limit.unit);
   Row& row = rows_[at];
   const LimitCache::Numbers numbers{limit.requests_per_unit, limit.unit, 0, 0};
   const Limit* found = desk.limits().Find(numbers);
   if (found == nullptr) {
     found = desk.limits().Keep(
         numbers, *Limit::FixedWindow({.limit = std::max<std::int64_t>(limit.requests_per_unit, 1),
-                                      .window = LengthOf(static_cast<Unit>(limit.unit))}));
+                                      .window = LengthOf(unit)}));
   }
   row.own = *found;
   row.own_numbers = limit;
-  domain.KeyOf(request.EntriesOf(request.descriptors[at]), keys_[at]);
+  domain.KeyOf(request.EntriesOf(request.descriptors[at]), keys_[at], unit);
   return {};
 }
 
@@ -171,6 +172,7 @@ std::string_view EnvoyCheck::MeetRule(Host& host, const rules::RuleSet& rules, s
   if (descriptor.limit) return "descriptors that our own rules judge bring no limits";
   Question& caller = *callers_[at];
   caller.Clear();
+  caller.Add("domain", request.domain);
   for (const envoy::Entry& entry : request.EntriesOf(descriptor)) {
     caller.Add(entry.key, entry.value);
   }
