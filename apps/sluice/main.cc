@@ -15,6 +15,7 @@
 #include "check_config.h"
 #include "demo.h"
 #include "explain_command.h"
+#include "import_envoy.h"
 #include "serve_command.h"
 #include "server/config.h"
 #include "simulate_command.h"
@@ -84,6 +85,16 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
       ->check(CLI::Range(std::int64_t{1}, sluice::kMaxAmount).description(""));
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
+}
+
+void AddImportEnvoy(CLI::App& app, Action& action, ImportEnvoyOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "import-envoy", "Print the configuration of Envoy's rate limit service as a rule file");
+  command->footer("Example:\n  sluice import-envoy /etc/ratelimit/config > rules.yaml");
+  command->add_option("DIR", options.directory, "Where its files are")->required();
+  command->add_flag("--merge-domains", options.merge_domains,
+                    "Several files may describe one domain");
+  command->callback([&action, &options] { action = [&options] { return ImportEnvoy(options); }; });
 }
 
 // In seconds on the command line.
@@ -197,11 +208,13 @@ int Run(int argc, char** argv) {
   CheckConfigOptions check_config;
   ExplainOptions explain;
   SimulateOptions simulate;
+  ImportEnvoyOptions import_envoy;
   AddServe(app, action, serve);
   AddDemo(app, action);
   AddCheckConfig(app, action, check_config);
   AddExplain(app, action, explain);
   AddSimulate(app, action, simulate);
+  AddImportEnvoy(app, action, import_envoy);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'", "");
   }

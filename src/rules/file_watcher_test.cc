@@ -47,6 +47,24 @@ class FileWatcherTest : public ::testing::TestWithParam<Way> {
     path_ = path;
   }
 
+  void WatchDirectory(const std::string& path) {
+    watcher_.emplace(path,
+                     FileWatcherOptions{.listen = GetParam().listen, .endings = {".yaml", ".yml"}});
+    path_ = path;
+  }
+
+  // The same of a directory: names and contents, "a.yaml=1 b.yml=2"; or the error.
+  std::optional<std::string> FilesWithin(Micros span = milliseconds(999)) {
+    const auto change = Within(span);
+    if (!change) return std::nullopt;
+    std::string text = change->error;
+    for (const FoundFile& file : change->files) {
+      text +=
+          (text.empty() ? "" : " ") + fs::path(file.path).filename().string() + "=" + file.content;
+    }
+    return text;
+  }
+
   // What is told in the next second, which is the time that a change may take; nothing if nothing.
   std::optional<FileChange> Within(Micros span = milliseconds(999)) {
     const SteadyTime end = now_ + span;
@@ -83,6 +101,67 @@ TEST_P(FileWatcherTest, TheFirstLookTellsWhatTheFileIs) {
   EXPECT_THAT(watcher_->Look(now_), Optional(Content("one")));
   EXPECT_EQ(watcher_->listening(), GetParam().listen);
   EXPECT_EQ(watcher_->descriptor() >= 0, GetParam().listen);
+}
+
+TEST_P(FileWatcherTest, TheFilesOfADirectoryAreToldTogether) {
+  WriteInPlace(folder_ / "b.yml", "2");
+  WriteInPlace(folder_ / "a.yaml", "1");
+  WriteInPlace(folder_ / "notes.txt", "no");
+  WriteInPlace(folder_ / ".hidden.yaml", "no");
+  fs::create_directory(folder_ / "inner.yaml");
+  WatchDirectory(folder_.path().string());
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=1 b.yml=2")));
+  EXPECT_EQ(watcher_->listening(), GetParam().listen);
+  WriteInPlace(folder_ / "notes.txt", "still no");
+  EXPECT_EQ(FilesWithin(std::chrono::seconds(5)), std::nullopt);
+}
+
+TEST_P(FileWatcherTest, EveryChangeInADirectoryIsNoticed) {
+  WatchDirectory(folder_.path().string());
+  EXPECT_THAT(FilesWithin(), Optional(Eq("")));
+  WriteInPlace(folder_ / "a.yaml", "1");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=1")));
+  WriteByRename(folder_ / "b.yaml", "2");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=1 b.yaml=2")));
+  WriteInPlace(folder_ / "a.yaml", "3");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=3 b.yaml=2")));
+  fs::rename(folder_ / "a.yaml", folder_ / "c.yaml");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("b.yaml=2 c.yaml=3")));
+  fs::remove(folder_ / "b.yaml");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("c.yaml=3")));
+}
+
+TEST_P(FileWatcherTest, ADirectoryThatKubernetesFillsIsOne) {
+  ConfigMapVolume volume(folder_.path() / "mount", "config.yaml", "one");
+  WatchDirectory(folder_ / "mount");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("config.yaml=one")));
+  for (const char* content : {"two", "six", "ten"}) {
+    volume.Update(content);
+    EXPECT_THAT(FilesWithin(), Optional(Eq(std::string("config.yaml=") + content)));
+  }
+}
+
+TEST_P(FileWatcherTest, ALinkToADirectoryThatLeadsElsewhereIsNoticed) {
+  fs::create_directory(folder_ / "1");
+  fs::create_directory(folder_ / "2");
+  WriteInPlace(folder_ / "1/a.yaml", "1");
+  WriteInPlace(folder_ / "2/a.yaml", "2");
+  fs::create_directory_symlink("1", folder_ / "current");
+  WatchDirectory(folder_ / "current");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=1")));
+  fs::create_directory_symlink("2", folder_ / "next");
+  fs::rename(folder_ / "next", folder_ / "current");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=2")));
+}
+
+TEST_P(FileWatcherTest, ADirectoryThatIsNotThereIsAnError) {
+  WatchDirectory(folder_ / "config");
+  EXPECT_THAT(FilesWithin(), Optional(HasSubstr("can't be read: No such file or directory")));
+  fs::create_directory(folder_ / "config");
+  WriteInPlace(folder_ / "config/a.yaml", "1");
+  EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=1")));
+  fs::create_symlink("nowhere", folder_ / "config/b.yaml");
+  EXPECT_THAT(FilesWithin(), Optional(HasSubstr("can't be opened: No such file or directory")));
 }
 
 TEST_P(FileWatcherTest, NothingIsToldAsLongAsNothingChanges) {
