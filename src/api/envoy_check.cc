@@ -70,12 +70,13 @@ std::string_view EnvoyCheck::Meet(EnvoyDesk& desk, Host& host) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     rows_[i].hits = HitsOf(request, request.descriptors[i]);
   }
-  const envoy::Config* const config = desk.Config();
+  config_ = desk.Config();
   const envoy::Domain* const domain =
-      config != nullptr ? config->FindDomain(request.domain) : nullptr;
-  by_rules_ = desk.IsRuleDomain(request.domain, domain != nullptr);
+      config_ != nullptr ? config_->FindDomain(request.domain) : nullptr;
+  const bool by_rules = desk.IsRuleDomain(request.domain, domain != nullptr);
+  rules_ = by_rules ? host.limiter().rules().Get() : nullptr;
   std::string_view mistake;
-  if (by_rules_) {
+  if (by_rules) {
     mistake = MeetRules(host);
   } else if (domain != nullptr) {
     mistake = MeetConfig(desk, *domain);
@@ -123,17 +124,18 @@ std::string_view EnvoyCheck::MeetOverride(EnvoyDesk& desk, const envoy::Domain& 
   if (limit.unit == 0 || limit.unit > kLastUnit) {
     return "the limit of a descriptor has no unit that there is";
   }
+  const auto unit = static_cast<Unit>(limit.unit);
   Row& row = rows_[at];
   const LimitCache::Numbers numbers{limit.requests_per_unit, limit.unit, 0, 0};
   const Limit* found = desk.limits().Find(numbers);
   if (found == nullptr) {
     found = desk.limits().Keep(
         numbers, *Limit::FixedWindow({.limit = std::max<std::int64_t>(limit.requests_per_unit, 1),
-                                      .window = LengthOf(static_cast<Unit>(limit.unit))}));
+                                      .window = LengthOf(unit)}));
   }
   row.own = *found;
   row.own_numbers = limit;
-  domain.KeyOf(request.EntriesOf(request.descriptors[at]), keys_[at]);
+  domain.KeyOf(request.EntriesOf(request.descriptors[at]), keys_[at], unit);
   return {};
 }
 
@@ -154,14 +156,13 @@ void EnvoyCheck::DropReplaced() {
 // ---- By our own rules.
 
 std::string_view EnvoyCheck::MeetRules(Host& host) {
-  const rules::RuleSet* const rules = host.limiter().rules().Get();
-  if (rules == nullptr) return {};
+  if (rules_ == nullptr) return {};
   while (callers_.size() < rows_.size()) {
     callers_.push_back(std::make_unique<Question>());
     matches_.push_back(std::make_unique<rules::Match>());
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (const auto mistake = MeetRule(host, *rules, i); !mistake.empty()) return mistake;
+    if (const auto mistake = MeetRule(host, *rules_, i); !mistake.empty()) return mistake;
   }
   return {};
 }
@@ -171,6 +172,7 @@ std::string_view EnvoyCheck::MeetRule(Host& host, const rules::RuleSet& rules, s
   if (descriptor.limit) return "descriptors that our own rules judge bring no limits";
   Question& caller = *callers_[at];
   caller.Clear();
+  caller.Add("domain", request.domain);
   for (const envoy::Entry& entry : request.EntriesOf(descriptor)) {
     caller.Add(entry.key, entry.value);
   }
@@ -224,7 +226,7 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, Question& question) {
     if (gives_back) question.SetReceipt(TakenNow(*row.own, row.hits, now_));
     return;
   }
-  if (!by_rules_) {
+  if (rules_ == nullptr) {
     const envoy::Node& node = *row.node;
     const Mode mode = node.rule.shadow  ? Mode::kShadow
                       : node.quota_mode ? Mode::kQuota
@@ -247,8 +249,14 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, Question& question) {
 }
 
 std::shared_ptr<const void> EnvoyCheck::Hold() const {
-  if (by_rules_) return host_->limiter().rules().held();
-  return desk_->held();
+  if (rules_ == nullptr) return desk_->Hold(config_);
+  const auto& held = host_->limiter().rules().held();
+  if (held.get() == rules_) return held;
+  // They were replaced since. The last ones are kept.
+  for (const rules::RulesVersion& version : host_->rules().Versions()) {
+    if (version.rules.get() == rules_) return version.rules;
+  }
+  return {};
 }
 
 // ---- The answer.

@@ -128,9 +128,10 @@ class EnvoyCheck final : public GrpcScratch {
   [[nodiscard]] std::int64_t ResetOf(const Row& row) const;
 
   EnvoyDesk* desk_ = nullptr;
+  const envoy::Config* config_ = nullptr;
+  const rules::RuleSet* rules_ = nullptr;  ///< Set: they judge, not the configuration.
   Host* host_ = nullptr;
   WallTime now_{};
-  bool by_rules_ = false;
   bool is_denied_ = false;  ///< Some row is kDenied.
   bool is_over_ = false;
   std::size_t checks_ = 0;

@@ -14,7 +14,7 @@ namespace sluice::api {
 
 struct EnvoyOptions {
   /// Domains whose descriptors our own rules judge; "*": all that the configuration does not have.
-  std::vector<std::string> rule_domains;
+  std::vector<std::string> rule_domains{};
   /// Adds RateLimit-Limit, -Remaining and -Reset to answers, as envoyproxy/ratelimit does.
   bool ratelimit_headers = false;
   /// Else: adds what the HTTP listener would, in this style.
@@ -39,8 +39,11 @@ class EnvoyDesk {
     }
     return held_.get();
   }
-  /// What the last Config gave.
-  [[nodiscard]] const std::shared_ptr<const envoy::Config>& held() const { return held_; }
+  /// What keeps alive what Config gave.
+  [[nodiscard]] const std::shared_ptr<const envoy::Config>& Hold(
+      const envoy::Config* config) const {
+    return config == held_.get() ? held_ : before_;
+  }
   [[nodiscard]] const EnvoyOptions& options() const { return options_; }
   /// Those that requests have brought.
   [[nodiscard]] LimitCache& limits() { return limits_; }

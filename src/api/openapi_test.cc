@@ -20,6 +20,7 @@ using simdjson::dom::object;
 class OpenApiTest : public testing::HttpTest {
  protected:
   void SetUp() override {
+    host_.envoy_desk.emplace(host_.envoy_config, EnvoyOptions{});
     ASSERT_EQ(parser_.parse(kOpenApi.data(), kOpenApi.size()).get(document_), simdjson::SUCCESS);
   }
 

@@ -2,6 +2,9 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -497,6 +500,144 @@ TEST_F(DegradedTest, OtherRulesHaveNothingToDoWithTheEmergencyLimit) {
       "}]");
   settings_.emergency = *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(10)});
   EXPECT_EQ(CountAllowed("alice", 30, "192.0.2.1"), 20);
+}
+
+// ---- Limits of rules that the caller has met itself.
+
+class ChosenLimitsTest : public LimiterTest {
+ protected:
+  ChosenLimitsTest() {
+    const auto report = other_.Load("other.yaml", R"(
+rules:
+  - { id: three, algorithm: fixed_window, limit: 3, window: 60 }
+  - { id: two, algorithm: fixed_window, limit: 2, window: 60, on_store_failure: closed }
+  - { id: none, algorithm: fixed_window, limit: 0, window: 60 }
+  - { id: lent, limit: 100/s, consistency: leased }
+)",
+                                    kStart);
+    for (const rules::Mistake& mistake : report.mistakes) ADD_FAILURE() << Describe(mistake);
+  }
+
+  const rules::Rule& RuleOf(std::string_view id) const {
+    for (const rules::Rule& rule : other_.Active()->file().rules) {
+      if (rule.id == id) return rule;
+    }
+    ADD_FAILURE() << id;
+    return other_.Active()->file().rules.front();
+  }
+  void Add(std::string_view id, const Terms& terms = {}, std::int64_t cost = 1) {
+    const rules::Rule& rule = RuleOf(id);
+    question_.AddMet({.rule = &rule,
+                      .limit = &rule.variants.usual.front(),
+                      .key = {.scope = id, .tag = "t"},
+                      .cost = cost},
+                     terms);
+  }
+  bool AskAbout(std::initializer_list<std::string_view> ids) {
+    question_.Clear();
+    for (const std::string_view id : ids) Add(id);
+    limiter_.Ask(question_, now_);
+    return question_.allowed;
+  }
+
+  rules::LiveRules other_;
+};
+
+TEST_F(ChosenLimitsTest, AreJudgedTogetherWhateverTheRulesInForceSay) {
+  Load("rules: [{ id: api, algorithm: fixed_window, limit: 1, window: 60 }]");
+  EXPECT_TRUE(AskAbout({"three", "two"}));
+  EXPECT_TRUE(AskAbout({"three", "two"}));
+  EXPECT_FALSE(AskAbout({"three", "two"}));
+  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "two");
+  EXPECT_EQ(question_.uses()[0].verdict.remaining, 1);
+}
+
+TEST_F(ChosenLimitsTest, MayBeLeasedIfTheirRuleSaysSo) {
+  AskAbout({"lent", "three"});
+  EXPECT_TRUE(question_.uses()[0].may_lease);
+  EXPECT_FALSE(question_.uses()[1].may_lease);
+}
+
+TEST_F(ChosenLimitsTest, ARuleThatLetsNobodyPassNeedsNoStore) {
+  store_.failure = ErrorCode::kStoreUnavailable;
+  EXPECT_FALSE(AskAbout({"three", "none"}));
+  EXPECT_EQ(question_.ruling, Ruling::kDecided);
+  EXPECT_EQ(question_.uses()[1].verdict.outcome, Outcome::kNeverFits);
+}
+
+TEST_F(ChosenLimitsTest, InShadowARuleThatLetsNobodyPassDeniesNothing) {
+  question_.Clear();
+  Add("none", {.mode = Mode::kShadow});
+  Add("three");
+  limiter_.Ask(question_, now_);
+  EXPECT_TRUE(question_.allowed);
+  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kNeverFits);
+}
+
+TEST_F(ChosenLimitsTest, TheirRulesSayWhatBecomesOfACallWhileTheStoreFails) {
+  store_.failure = ErrorCode::kStoreUnavailable;
+  EXPECT_TRUE(AskAbout({"three"}));
+  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
+  EXPECT_FALSE(AskAbout({"three", "two"}));
+  EXPECT_EQ(question_.headline.index, 1);
+}
+
+TEST_F(ChosenLimitsTest, QuotasThatDisagreeLetCallsPassWhileTheStoreFails) {
+  store_.failure = ErrorCode::kStoreUnavailable;
+  question_.Clear();
+  Add("two", {.mode = Mode::kQuota});
+  limiter_.Ask(question_, now_);
+  EXPECT_FALSE(question_.allowed);
+  Add("three", {.mode = Mode::kQuota});
+  limiter_.Ask(question_, now_);
+  EXPECT_TRUE(question_.allowed);
+}
+
+TEST_F(ChosenLimitsTest, TheSwitchIsForThemToo) {
+  settings_.enforcement = Enforcement::kShadow;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(AskAbout({"two"}));
+  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kDenied);
+  settings_.enforcement = Enforcement::kOff;
+  EXPECT_TRUE(AskAbout({"none"}));
+  EXPECT_EQ(question_.ruling, Ruling::kNotEnforced);
+}
+
+TEST_F(ChosenLimitsTest, TermsAreTheCallers) {
+  question_.Clear();
+  Add("two", {.count_denied = true}, 5);
+  limiter_.Ask(question_, now_);
+  EXPECT_FALSE(question_.allowed);
+  EXPECT_EQ(question_.uses()[0].verdict.remaining, 0);
+  question_.Clear();
+  Add("three", {.only_looks = true});
+  limiter_.Ask(question_, now_);
+  EXPECT_EQ(question_.uses()[0].verdict.remaining, 3);
+}
+
+TEST_F(ChosenLimitsTest, AreHeldUntilTheStoreHasAnswered) {
+  store_.answers_later = true;
+  struct Holder {
+    std::shared_ptr<const int> thing = std::make_shared<const int>(7);
+  } holder;
+  question_.Clear();
+  Add("three");
+  question_.SetHolder(
+      [](void* context) -> std::shared_ptr<const void> {
+        return std::move(static_cast<Holder*>(context)->thing);
+      },
+      &holder);
+  const std::weak_ptr<const int> thing = holder.thing;
+  bool was_there = false;
+  question_.on_done = [](Question& /*question*/, void* context) {
+    (*static_cast<std::function<void()>*>(context))();
+  };
+  std::function<void()> note = [&] { was_there = !thing.expired(); };
+  question_.context = &note;
+  EXPECT_EQ(limiter_.Ask(question_, now_), Answered::kLater);
+  EXPECT_FALSE(thing.expired());
+  store_.AnswerAll();
+  EXPECT_TRUE(was_there);
+  EXPECT_TRUE(thing.expired());
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ struct Config {
   std::string rules;         ///< A file. Empty: the example rules.
   std::string envoy_config;  ///< A directory. Empty: there is none.
   bool envoy_merge_domains = false;
+  std::vector<std::string> envoy_rule_domains;  ///< Those that the rules judge.
+  std::string envoy_response_headers = "none";
   std::string enforcement = "on";
 
   std::string store = "memory";  ///< Or where Redis is.

@@ -124,6 +124,18 @@ constexpr auto kPlainSettings = std::to_array<Setting>({
      SetText<&Config::envoy_config>, GetText<&Config::envoy_config>},
     {"envoy.merge_domains", "", "true|false", "Whether several files may describe one domain.",
      false, SetFlag<&Config::envoy_merge_domains>, GetFlag<&Config::envoy_merge_domains>},
+    {"envoy.rule_domains", "", "DOMAIN[,…]",
+     "Envoy's domains that the rules judge; * for all that envoy.config has not.", false,
+     SetList<&Config::envoy_rule_domains>, GetList<&Config::envoy_rule_domains>},
+    {"envoy.response_headers", "", "STYLE",
+     "What Envoy adds to responses: none, ratelimit (as the original), or a style of http.headers.",
+     false,
+     [](Config& config, std::string_view text) {
+       return ReadOneOf(text,
+                        {"none", "ratelimit", "x-ratelimit", "draft-6", "draft-7", "draft-10"},
+                        config.envoy_response_headers);
+     },
+     GetText<&Config::envoy_response_headers>},
     {"enforcement", "", "on|shadow|off",
      "Whether limits deny, are only judged, or are not looked at.", false,
      [](Config& config, std::string_view text) {

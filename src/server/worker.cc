@@ -76,6 +76,13 @@ api::GrpcOptions GrpcOptionsOf(const Config& config) {
           .keepalive_timeout = config.grpc_keepalive_timeout};
 }
 
+api::EnvoyOptions EnvoyOptionsOf(const Config& config) {
+  const std::string& headers = config.envoy_response_headers;
+  return {.rule_domains = config.envoy_rule_domains,
+          .ratelimit_headers = headers == "ratelimit",
+          .header_style = FindHeaderStyle(headers).value_or(HeaderStyle::kNone)};
+}
+
 CallOutcome OutcomeOf(const Question& question) {
   switch (question.ruling) {
     case Ruling::kDecided:
@@ -113,6 +120,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
       reader_(shared.rules),
       limiter_(redis_store_ ? static_cast<store::Store&>(*redis_store_) : *shared.memory,
                redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
+      envoy_(shared.envoy, EnvoyOptionsOf(shared.config)),
       http_(*this, HttpOptionsOf(shared)),
       resp_(*this, shared.config.max_pipelined),
       grpc_(*this, GrpcOptionsOf(shared.config)) {

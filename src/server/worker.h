@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/grpc_loop.h"
+#include "api/envoy_desk.h"
 #include "api/host.h"
 #include "api/http_loop.h"
 #include "api/resp_loop.h"
@@ -88,6 +89,7 @@ class Worker final : public api::Host, private limiter::Observer {
   void CountProtocolError(api::Protocol protocol) override;
   void CountAbuse(wire::Http2Abuse abuse) override;
   const identity::Identifier& identifier() override { return *identifier_; }
+  api::EnvoyDesk* envoy() override { return &envoy_; }
   [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
   [[nodiscard]] std::string_view version() const override;
@@ -130,6 +132,7 @@ class Worker final : public api::Host, private limiter::Observer {
   wire::HttpDate date_;
   SteadyTime turn_{};  ///< In which `now_` was read.
   WallTime now_{};
+  api::EnvoyDesk envoy_;
   api::HttpLoop http_;
   api::RespLoop resp_;
   api::GrpcLoop grpc_;

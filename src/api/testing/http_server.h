@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/envoy_desk.h"
 #include "api/host.h"
 #include "api/http_loop.h"
 #include "api/http_session.h"
@@ -80,6 +81,7 @@ class HttpHost final : public Host {
   void Identify(identity::IdentityOptions options) {
     identifier_ = *identity::Identifier::Make(std::move(options));
   }
+  EnvoyDesk* envoy() override { return envoy_desk ? &*envoy_desk : nullptr; }
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
@@ -109,6 +111,8 @@ class HttpHost final : public Host {
 
   FakeClock clock{WallTime{std::chrono::seconds(1'900'000'000)}};
   rules::LiveRules live;
+  envoy::LiveConfig envoy_config;
+  std::optional<EnvoyDesk> envoy_desk;  ///< Not set: there is no such service.
   std::string next_rules;
   std::string token;
   std::string level = "info";
