@@ -150,11 +150,11 @@ Held* KeyLeases::PlaceFor(const Held& held) {
     const bool plain = place.schedule.num == 0 && held.schedule.num == 0;
     if (place.tokens > 0 && plain && place.id == held.id) return &place;
   }
-  const auto is_empty = [](const Held& place) { return place.empty(); };
-  std::stable_partition(held_.begin(), held_.end(),
-                        [&](const Held& place) { return !is_empty(place); });
-  const auto found = std::find_if(held_.begin(), held_.end(), is_empty);
-  return found == held_.end() ? nullptr : &*found;
+  std::size_t kept = 0;  // By hand: std::stable_partition allocates.
+  for (Held& place : held_) {
+    if (!place.empty()) std::swap(held_[kept++], place);
+  }
+  return kept == held_.size() ? nullptr : &held_[kept];
 }
 
 void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Micros slack,
