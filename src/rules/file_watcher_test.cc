@@ -141,7 +141,7 @@ TEST_P(FileWatcherTest, ADirectoryThatKubernetesFillsIsOne) {
   }
 }
 
-TEST_P(FileWatcherTest, ALinkToADirectoryThatLeadsElsewhereIsNoticed) {
+TEST_P(FileWatcherTest, ADirectoryWatchedThroughALinkMayBeAnotherOne) {
   fs::create_directory(folder_ / "1");
   fs::create_directory(folder_ / "2");
   WriteInPlace(folder_ / "1/a.yaml", "1");
