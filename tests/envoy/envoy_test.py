@@ -94,9 +94,8 @@ class Envoy:
             text = re.sub(rf"port_value: {standing}\b", f"port_value: {real}", text)
         text = text.replace("timeout: 0.1s", f"timeout: {PATIENCE}s")  # A busy machine is no failure.
         (Path(self.folder.name) / "envoy.yaml").write_text(text, encoding="utf-8")
-        certificates = Path(self.folder.name) / "ca.pem"
         if authority:
-            shutil.copy(authority.certificate, certificates)
+            shutil.copy(authority.certificate, Path(self.folder.name) / "ca.pem")
         self.process = subprocess.Popen(
             [self.binary, "-c", "envoy.yaml", "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"],
             cwd=self.folder.name,
@@ -201,17 +200,25 @@ class OneEnvoy(unittest.TestCase):
         self.assertEqual(self.envoy.statuses(3, "/header", x_user="cat"), [200, 200, 429])
 
     def test_hits_are_the_size_of_the_response(self):
-        """The upstream repeats the path, so that its length is that of the response."""
-        self.assertEqual(self.envoy.statuses(5, "/download/small", x_user="dan"), [200] * 5)
-        big = "/download/" + "a" * 2000
+        """They are told when the response is gone, so that the next call may come too early to see them."""
+        sent = 0
+
+        def all_of_it_counted():
+            nonlocal sent
+            _, headers, text = self.envoy.ask("/download/small", x_user="dan")
+            before, sent = sent, sent + len(text)
+            return headers["x-ratelimit-remaining"] == str(1000 - before)
+
+        self.assertTrue(all_of_it_counted())
+        self.assertTrue(until(all_of_it_counted))
+        big = "/download/" + "a" * 2000  # The upstream repeats the path.
         self.assertEqual(self.envoy.ask(big, x_user="eve")[0], 200)
         self.assertTrue(until(lambda: self.envoy.ask("/download/small", x_user="eve")[0] == 429))
-        self.assertEqual(self.envoy.ask("/download/small", x_user="dan")[0], 200)
 
     def test_while_the_server_is_gone_calls_pass_or_fail_as_envoy_is_told(self):
         self.assertEqual(self.envoy.statuses(4, "/header", x_user="fay", port=8001), [200, 200, 200, 429])
         self.assertTrue(until(lambda: self.envoy.statistic("cluster.sluice.health_check.success") > 0))
-        self.sluice.end()
+        self.sluice.__exit__()
         self.assertEqual(self.envoy.statuses(5, "/header", x_user="fay"), [200] * 5)
         self.assertEqual(self.envoy.statuses(3, "/header", x_user="fay", port=8001), [500] * 3)
         type(self).sluice = self.start_sluice(self.sluice.grpc, self.sluice.grpcs)
@@ -222,6 +229,7 @@ class OneEnvoy(unittest.TestCase):
         def limit():
             return self.envoy.ask("/reloaded")[1]["x-ratelimit-limit"].split(",")[0]
 
+        self.addCleanup(write, self.limits.path / "shop.yaml", LIMITS)
         self.assertEqual(limit(), "7")
         write(self.limits.path / "shop.yaml", LIMITS.replace("requests_per_unit: 7", "requests_per_unit: 70"))
         self.assertTrue(until(lambda: limit() == "70"))
@@ -237,11 +245,12 @@ class TwoEnvoys(unittest.TestCase):
         self.addCleanup(upstream.end)
         self.addCleanup(redis.__exit__)
         redis.start()
+        authority = Authority(limits.folder.name)
         envoys = []
         for _ in range(2):
             node = Server("--envoy-config", str(limits.path), "--store", redis.url, "--grpc-deadline", f"{PATIENCE}s")
             self.addCleanup(node.__exit__)
-            envoys.append(Envoy(ROOT / "tests/envoy/envoy.yaml", {8081: node.grpc, 9000: upstream.port}))
+            envoys.append(Envoy(ROOT / "tests/envoy/envoy.yaml", {8081: node.grpc, 9000: upstream.port}, authority))
             self.addCleanup(envoys[-1].end)
         statuses = [envoys[i % 2].ask("/header", x_user="ann")[0] for i in range(6)]
         self.assertEqual(statuses, [200, 200, 200, 429, 429, 429])

@@ -34,7 +34,8 @@ descriptors:
 
 
 def question(key, value, **more):
-    return json.dumps({"domain": "shop", "descriptors": [{"entries": [{"key": key, "value": value}]}], **more})
+    """`more` goes into the descriptor."""
+    return json.dumps({"domain": "shop", "descriptors": [{"entries": [{"key": key, "value": value}], **more}]})
 
 
 def command(port, *arguments):
@@ -103,6 +104,18 @@ class GrpcTest(unittest.TestCase):
         self.assertEqual(codes(ask(server.grpc, "ask", 1, question("few", "b"))), ["OK"])
         self.assertEqual(codes(ask(server.grpc, "ask", 1, question("elsewhere", "b"))), ["OK"])
 
+    def test_a_request_says_how_much_and_may_bring_its_own_limit(self):
+        server = self.start()
+
+        def left(**more):
+            (answer,) = ask(server.grpc, "ask", 1, question("user", "a", **more))
+            return answer["response"]["statuses"][0].get("limitRemaining", 0)
+
+        self.assertEqual([left(hitsAddend=10), left(hitsAddend=0), left()], [490, 490, 489])
+        self.assertEqual([left(hitsAddend=9, isNegativeHits=True), left(hitsAddend=0)], [498, 498])
+        own = question("user", "b", limit={"requestsPerUnit": 1, "unit": "YEAR"})
+        self.assertEqual(codes(ask(server.grpc, "ask", 2, own)), ["OK", "OVER_LIMIT"])
+
     def test_what_makes_no_sense_is_told(self):
         server = self.start()
         (answer,) = ask(server.grpc, "ask", 1, json.dumps({"descriptors": [{"entries": [{"key": "a"}]}]}))
@@ -126,7 +139,7 @@ class GrpcTest(unittest.TestCase):
     def test_compressed_calls_are_read(self):
         server = self.start()
         path = self.folder / "big.json"
-        path.write_text(question("few", "a" * 10_000), encoding="utf-8")
+        path.write_text(question("few", "a" * 4_000), encoding="utf-8")
         self.assertEqual(codes(ask(server.grpc, "--gzip", "ask", 3, f"@{path}")), ["OK", "OK", "OVER_LIMIT"])
 
     def test_big_messages_are_read_and_too_big_ones_refused(self):
