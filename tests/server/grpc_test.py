@@ -105,6 +105,7 @@ class Grpc(unittest.TestCase):
         self.assertEqual(client.until(DATA)[3], SERVING)
         self.server.process.send_signal(signal.SIGTERM)
         self.assertEqual(client.until(DATA)[3], NOT_SERVING)
+        self.assertEqual(self.server.process.wait(PATIENCE), 0)
 
     def test_an_old_connection_is_asked_to_leave(self):
         self.start("--grpc-max-connection-age", "200ms")
