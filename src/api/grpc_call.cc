@@ -6,6 +6,7 @@ GrpcCall::Part& GrpcCall::Add() {
   if (used_ == parts_.size()) parts_.push_back(std::make_unique<Part>(*this));
   Part& part = *parts_[used_++];
   part.question.patience = patience;
+  if (peer != nullptr) AddCertificate(*peer, part.question);
   return part;
 }
 

@@ -40,7 +40,8 @@ struct GrpcCall {
   GrpcCall(const GrpcCall&) = delete;
   GrpcCall& operator=(const GrpcCall&) = delete;
 
-  /// The next question, which asks nothing yet and waits no longer than the caller does.
+  /// The next question: it asks nothing yet, waits no longer than the caller does, and has the
+  /// attributes of the client's certificate.
   Part& Add();
   /// Forgets everything but the memory.
   void Clear();

@@ -5,8 +5,6 @@
 
 #include <sluice/time.h>
 
-#include "api/session.h"
-
 namespace sluice::api {
 
 struct GrpcMethod;
@@ -19,7 +17,6 @@ struct GrpcOptions {
   std::size_t max_message_bytes = std::size_t{1} << 20;
   std::size_t max_header_bytes = std::size_t{16} << 10;
   std::size_t max_streams = 1024;
-  std::size_t max_pending = kUsualMaxPending;
   /// From a call's first byte to its last.
   Micros request_timeout = std::chrono::seconds(10);
   /// No call open.

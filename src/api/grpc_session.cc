@@ -364,7 +364,7 @@ void GrpcSession::Refuse(GrpcStream& stream, GrpcStatus why, std::string_view me
   CountHeld(stream, 0);
   stream.status = NumberOf(why);
   stream.message.clear();
-  wire::AppendPercentEncoded(message, stream.message);
+  wire::AppendGrpcMessage(message, stream.message);
   if (stream.responded) {
     stream.body_ended = true;
     return http2_.Resume(stream);

@@ -89,8 +89,7 @@ void GrpcSession::Drain() {
 void GrpcSession::Leave() {
   if (leaving_ != Leaving::kNo) return;
   leaving_ = Leaving::kSaid;
-  http2_.SayGoodbye();
-  http2_.Ping(kGoodbyeNumber);
+  http2_.SayGoodbye(kGoodbyeNumber);
 }
 
 void GrpcSession::OnPong(std::uint64_t number) {

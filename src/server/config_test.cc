@@ -53,6 +53,7 @@ TEST_F(ConfigTest, WithoutAnythingTheDefaultsHold) {
   const Config config = *ReadConfig(sources_);
   EXPECT_THAT(config.http_listen, ElementsAre("127.0.0.1:8080"));
   EXPECT_THAT(config.resp_listen, ElementsAre("127.0.0.1:6380"));
+  EXPECT_THAT(config.grpc_listen, ElementsAre("127.0.0.1:8081"));
   EXPECT_EQ(config.store, "memory");
 }
 
@@ -113,7 +114,7 @@ TEST_F(ConfigTest, AFileThatIsNotThereOrNotYamlIsTold) {
 }
 
 TEST_F(ConfigTest, AServerMustListenSomewhere) {
-  sources_.flags = {{"http.listen", "none"}, {"resp.listen", "none"}};
+  sources_.flags = {{"http.listen", "none"}, {"resp.listen", "none"}, {"grpc.listen", "none"}};
   EXPECT_THAT(Mistakes(), HasSubstr("must listen somewhere"));
 }
 

@@ -101,6 +101,7 @@ TEST(MetricsPageTest, ItTellsWhatTheLoopsCounted) {
   EXPECT_EQ(value("bounds_exceeded_total", {{"protocol", "resp"}, {"bound", "output_buffer"}}),
             "1");
   EXPECT_EQ(value("protocol_errors_total", {{"protocol", "resp"}}), "1");
+  EXPECT_EQ(value("http2_abuse_total", {{"reason", "pings"}}), "1");
 }
 
 TEST(MetricsPageTest, ItTellsWhatTheServerSaysOfItself) {
@@ -227,6 +228,7 @@ TEST(MetricsDocumentsTest, EveryValueOfALabelIsNamed) {
   expect_all(kLabels<StoreError>);
   expect_all(kLabels<Refusal>);
   expect_all(kLabels<Bound>);
+  expect_all(kLabels<Http2Abuse>);
   expect_all(kLabels<Enforcement>);
   expect_all(kLabels<Algorithm>);
 }

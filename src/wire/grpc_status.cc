@@ -11,7 +11,7 @@ std::string_view NumberOf(GrpcStatus status) {
   return kNumbers[static_cast<std::size_t>(status)];
 }
 
-void AppendPercentEncoded(std::string_view message, std::string& out) {
+void AppendGrpcMessage(std::string_view message, std::string& out) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);

@@ -31,6 +31,6 @@ enum class GrpcStatus : std::uint8_t {
 [[nodiscard]] std::string_view NumberOf(GrpcStatus status);
 
 /// Appends a message as `grpc-message` has it: what is not visible ASCII, and '%', as %XX.
-void AppendPercentEncoded(std::string_view message, std::string& out);
+void AppendGrpcMessage(std::string_view message, std::string& out);
 
 }  // namespace sluice::wire

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace sluice::wire {
 namespace {
@@ -73,6 +74,10 @@ struct Http2Callbacks {
     Self(self).OnFrameSent(*frame);
     return 0;
   }
+  static int PassOver(nghttp2_session*, void** /*payload*/, const nghttp2_frame_hd* /*head*/,
+                      void* /*self*/) {
+    return NGHTTP2_ERR_CANCEL;
+  }
   static ssize_t ReadBody(nghttp2_session*, std::int32_t /*id*/, std::uint8_t* room,
                           std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
                           void* self) {
@@ -91,6 +96,7 @@ struct Http2Callbacks {
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, Data);
       nghttp2_session_callbacks_set_on_stream_close_callback(made, StreamClosed);
       nghttp2_session_callbacks_set_on_frame_send_callback(made, FrameSent);
+      nghttp2_session_callbacks_set_unpack_extension_callback(made, PassOver);
       return made;
     }();
     return all;
@@ -104,6 +110,10 @@ struct Http2Callbacks {
       constexpr std::uint64_t kNever = std::uint64_t{1} << 40;
       nghttp2_option_set_stream_reset_rate_limit(made, kNever, kNever);
       nghttp2_option_set_max_continuations(made, kMostContinuations);
+      // Of frames that nobody knows, the guard hears only so.
+      for (int type = NGHTTP2_CONTINUATION + 1; type <= 0xFF; ++type) {
+        nghttp2_option_set_user_recv_extension_type(made, static_cast<std::uint8_t>(type));
+      }
       return made;
     }();
     return options;
@@ -296,6 +306,8 @@ void Http2Session::OnFrameSent(const nghttp2_frame& frame) {
       return;
     case NGHTTP2_GOAWAY:
       sent_error_ = frame.goaway.error_code;
+      // Not before: pings overtake everything else.
+      if (goodbye_) Ping(*std::exchange(goodbye_, std::nullopt));
       return;
     default:
       return;
@@ -345,7 +357,10 @@ void Http2Session::Ping(std::uint64_t number) {
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, bytes.data());
 }
 
-void Http2Session::SayGoodbye() { nghttp2_submit_shutdown_notice(session_); }
+void Http2Session::SayGoodbye(std::uint64_t number) {
+  goodbye_ = number;
+  nghttp2_submit_shutdown_notice(session_);
+}
 
 void Http2Session::TakeNoMore() {
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,8 +79,9 @@ class Http2Session {
   void Reset(Http2Stream& stream, std::uint32_t error);
 
   void Ping(std::uint64_t number);
-  /// Asks the client to send no more requests; those on their way are still answered.
-  void SayGoodbye();
+  /// Asks the client to send no more requests; those on their way are still answered. The ping with
+  /// this number follows: who answers it has heard.
+  void SayGoodbye(std::uint64_t number);
   /// Requests that come from now on are not answered, and the client knows which.
   void TakeNoMore();
   /// Ends the connection with what the client did.
@@ -112,6 +114,7 @@ class Http2Session {
   End end_ = End::kNone;
   Http2Abuse abuse_{};
   std::uint32_t sent_error_ = NGHTTP2_NO_ERROR;
+  std::optional<std::uint64_t> goodbye_;  // A ping that follows a GOAWAY.
   bool greeted_ = false;
   bool in_headers_ = false;
 };

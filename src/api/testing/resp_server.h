@@ -77,12 +77,15 @@ class FakeHost final : public Host {
     ++answers;
   }
   void CountProtocolError(Protocol /*protocol*/) override { ++protocol_errors; }
+  void CountAbuse(wire::Http2Abuse abuse) override { abuses.push_back(abuse); }
   const identity::Identifier& identifier() override { return identifier_; }
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
   [[nodiscard]] bool IsAdminToken(std::string_view shown) const override { return shown == token; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
   [[nodiscard]] Micros idle_timeout() const override { return std::chrono::milliseconds(299'500); }
-  [[nodiscard]] Health CheckHealth() override { return {}; }
+  [[nodiscard]] Health CheckHealth() override {
+    return {.live = true, .ready = ready, .conditions = {}};
+  }
   void MakeMetrics(MetricsFormat /*format*/,
                    std::function<void(std::string page)> /*done*/) override {}
   [[nodiscard]] rules::LiveRules& rules() override { return live_; }
@@ -101,6 +104,8 @@ class FakeHost final : public Host {
   std::string token;
   std::size_t answers = 0;
   std::size_t protocol_errors = 0;
+  std::vector<wire::Http2Abuse> abuses;
+  bool ready = true;
 
  private:
   rules::LiveRules live_;

@@ -27,6 +27,7 @@ MetricsSnapshot SampleSnapshot() {
   one.CountDegraded(FailureMode::kOpen);
   other.CountListHit(List::kDeny);
   other.CountProtocolError(Protocol::kResp);
+  other.CountAbuse(Http2Abuse::kPings);
   one.ConnectionOpened(Protocol::kHttp);
   one.ConnectionOpened(Protocol::kHttp);
   one.ConnectionClosed(Protocol::kHttp);
