@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,8 +96,14 @@ const rules::FieldNames& ReplacesFields() {
 }
 
 void WarnOfMisplaced(const rules::Mapping& mapping) {
-  const std::string_view what = mapping.names().what();
-  for (const std::string_view name : Original(what, Belonging::kElsewhere)) {
+  static const std::map<std::string_view, Names> kElsewhere = [] {
+    std::map<std::string_view, Names> elsewhere;
+    for (const Home& home : kHomes) {
+      elsewhere.try_emplace(home.what, Original(home.what, Belonging::kElsewhere));
+    }
+    return elsewhere;
+  }();
+  for (const std::string_view name : kElsewhere.at(mapping.names().what())) {
     const rules::Field field = mapping[name];
     if (!field) continue;
     const auto* home = std::find_if(kHomes.begin(), kHomes.end(),

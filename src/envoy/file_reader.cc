@@ -105,11 +105,21 @@ void FileReader::ReadDescriptor(const Field& item, const Above& above) {
                    "value one for each");
   }
   if (key.empty()) {
-    if (IsNothing(mapping["key"]) || mapping["key"]->kind == YamlKind::kScalar) {
-      reading_.Wrong(item, "needs a `key`");
-    }
+    const Field field = mapping["key"];
+    const bool is_told = !IsNothing(field) && field->kind != YamlKind::kScalar;
+    if (!is_told) reading_.Wrong(item, "needs a `key`");
     return;
   }
+  Descriptor* descriptor = AddDescriptor(item, above, key, value);
+  if (descriptor == nullptr) return;
+  descriptor->counts_values = value.empty() || (IsWildcard(value) && !shares);
+  const Above level = LevelBelow(*descriptor, above);
+  ReadLimit(mapping, item, *descriptor, level);
+  ReadList(mapping["descriptors"], level);
+}
+
+Descriptor* FileReader::AddDescriptor(const Field& item, const Above& above, const std::string& key,
+                                      const std::string& value) {
   Descriptor* descriptor = tables_->Add(above.id, key, value);
   if (descriptor == nullptr) {
     const Descriptor& first = *tables_->FindExact(above.id, key, value);
@@ -117,24 +127,26 @@ void FileReader::ReadDescriptor(const Field& item, const Above& above) {
     reading_.Wrong(item, rules::Shown(value.empty() ? key : key + "_" + value) +
                              " stands here twice; first on line " +
                              std::to_string(first.position.line) + where);
-    return;
+    return nullptr;
   }
   descriptor->file = file_;
   descriptor->position = item->position;
-  descriptor->counts_values = value.empty() || (IsWildcard(value) && !shares);
+  return descriptor;
+}
+
+FileReader::Above FileReader::LevelBelow(const Descriptor& descriptor, const Above& above) {
   Above level = above;
-  level.id = descriptor->id;
-  level.rule_id += '.' + key;
+  level.id = descriptor.id;
+  level.rule_id += '.' + descriptor.key;
   level.scope += '/';
-  AppendPercentEncoded(key, level.scope);
-  if (!value.empty()) {
-    level.rule_id += '_' + value;
+  AppendPercentEncoded(descriptor.key, level.scope);
+  if (!descriptor.value.empty()) {
+    level.rule_id += '_' + descriptor.value;
     level.scope += '=';
-    AppendPercentEncoded(value, level.scope);
+    AppendPercentEncoded(descriptor.value, level.scope);
   }
-  if (descriptor->counts_values) level.counted_by.push_back(key);
-  ReadLimit(mapping, item, *descriptor, level);
-  ReadList(mapping["descriptors"], level);
+  if (descriptor.counts_values) level.counted_by.push_back(descriptor.key);
+  return level;
 }
 
 void FileReader::ReadLimit(const Mapping& mapping, const Field& item, Descriptor& descriptor,

@@ -44,6 +44,10 @@ class FileReader {
   void ReadDefaults();
   void ReadList(const rules::Field& list, const Above& above);
   void ReadDescriptor(const rules::Field& item, const Above& above);
+  /// Null if it stands there already, which has been said.
+  Descriptor* AddDescriptor(const rules::Field& item, const Above& above, const std::string& key,
+                            const std::string& value);
+  static Above LevelBelow(const Descriptor& descriptor, const Above& above);
   void ReadLimit(const rules::Mapping& mapping, const rules::Field& item, Descriptor& descriptor,
                  const Above& level);
   void ReadBeyond(const rules::Mapping& mapping, Node& node);

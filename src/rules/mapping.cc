@@ -127,8 +127,8 @@ void Mapping::ReportUnknown(const Field& field) {
   } else if (names_.document() == RuleFields().document() && Has(RuleFields(), field.name)) {
     message += "; it belongs to a rule, not to " + std::string(names_.what());
   } else if (names_.all().size() > kMaxListed) {
-    message += "; " + std::string(names_.document()) + " has the fields of " +
-               std::string(names_.what());
+    message +=
+        "; " + std::string(names_.document()) + " has the fields of " + std::string(names_.what());
   } else {
     message += "; " + std::string(names_.what()) + " has ";
     for (std::size_t i = 0; i < names_.all().size(); ++i) {

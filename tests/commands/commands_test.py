@@ -303,6 +303,29 @@ denied most by burst (shadow) (keys denied in all: 1):
         self.assertEqual((loud.stdout, quiet.stderr), (quiet.stdout, ""))
 
 
+class ImportEnvoy(unittest.TestCase):
+    def test_what_it_prints_is_a_good_rule_file(self):
+        told = sluice("import-envoy", "envoy")
+        self.assertEqual(told.returncode, 0)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(told.stdout)
+            file.flush()
+            checked = sluice("check-config", file.name)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+            asked = sluice("explain", "--rules", file.name, "--attr", "domain=edge", "--attr", "remote_address=::1")
+        self.assertIn("rule edge.remote_address (line 2): met", asked.stdout)
+
+    def test_mistakes_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "a.yaml").write_text("domain: d\ndescriptors: [{ value: v }]\n", encoding="utf-8")
+            told = sluice("import-envoy", folder)
+        self.assertEqual((told.returncode, told.stdout), (1, ""))
+        self.assertRegex(told.stderr, r"a\.yaml:2:15: descriptors\[0\]: needs a `key`")
+        told = sluice("import-envoy", "/nonexistent")
+        self.assertEqual((told.returncode, told.stdout), (1, ""))
+        self.assertIn("can't be read", told.stderr)
+
+
 class Help(unittest.TestCase):
     def test_every_command_shows_an_example(self):
         for command in ("demo", "check-config", "explain", "simulate"):
