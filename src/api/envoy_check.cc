@@ -19,7 +19,10 @@ Receipt TakenNow(const Limit& limit, std::int64_t amount, WallTime now) {
   return {.amount = amount, .at = state.at};
 }
 
-bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
+// Slots are not given back by number, and what lets nobody pass has nothing to be given back to.
+bool CanBeGivenBack(const rules::NamedLimit& named) {
+  return !named.reject_all && named.limit.algorithm() != Algorithm::kConcurrency;
+}
 
 std::int64_t HitsOf(const EnvoyRequest& request, const EnvoyDescriptor& descriptor) {
   const std::uint64_t hits = descriptor.hits           ? *descriptor.hits
@@ -80,8 +83,8 @@ std::string_view EnvoyCheck::MeetConfig(EnvoyDesk& desk, const envoy::Domain& do
     } else {
       row.node = domain.Find(request.EntriesOf(descriptor), keys_[i]);
       if (row.node == nullptr) continue;
-      if (row.node->unlimited) {
-        row.kind = Kind::kUnlimited;
+      if (row.node->unlimited) row.kind = Kind::kUnlimited;
+      if (row.node->unlimited || (descriptor.gives_back && !CanBeGivenBack(row.node->limit()))) {
         continue;
       }
     }
@@ -165,9 +168,8 @@ std::string_view EnvoyCheck::MeetRule(Host& host, const Peer& peer, std::size_t 
   row.kind = descriptor.gives_back ? Kind::kGivenBack : Kind::kChecked;
   row.uses = match.limits().size();
   if (row.kind == Kind::kChecked) return {};
-  // Slots are not given back by number.
   for (const rules::MetLimit& met : match.limits()) {
-    if (IsConcurrency(met.limit->limit)) --row.uses;
+    if (!CanBeGivenBack(*met.limit)) --row.uses;
   }
   return {};
 }
@@ -214,7 +216,7 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, Question& question) {
     return;
   }
   for (const rules::MetLimit& met : matches_[at]->limits()) {
-    if (gives_back && IsConcurrency(met.limit->limit)) continue;
+    if (gives_back && !CanBeGivenBack(*met.limit)) continue;
     rules::MetLimit use = met;
     if (gives_back) use.cost = 0;
     if (only_looks) use.cost = std::max<std::int64_t>(met.cost, 1);

@@ -235,6 +235,9 @@ TEST_F(EnvoyServiceTest, ALimitOfZeroDeniesEverythingWithoutTheStore) {
   EXPECT_EQ(reply.statuses[0].requests_per_unit, 0U);
   EXPECT_GT(reply.statuses[0].reset_seconds, 0U);
   EXPECT_EQ(reply.statuses[1].code, kOk);
+  SentDescriptor back = Of("banned", "a");
+  back.gives_back = true;
+  EXPECT_EQ(CodeOf({back}), kOk);
 }
 
 TEST_F(EnvoyServiceTest, AShadowIsJudgedAndAnsweredOk) {
