@@ -1,11 +1,8 @@
 #include "api/envoy_check.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "algo/state.h"
-#include "answer/http_answer.h"
-#include "base/wide_math.h"
 
 namespace sluice::api {
 namespace {
@@ -15,12 +12,6 @@ using limiter::Question;
 using limiter::Terms;
 using store::Operation;
 
-constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
-
-std::uint32_t Clamped(std::int64_t amount) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(amount, 0, kMost));
-}
-
 // As if it had been taken just now, so that it can be given back.
 Receipt TakenNow(const Limit& limit, std::int64_t amount, WallTime now) {
   algo::State state = algo::Fresh(limit.numbers(), now);
@@ -28,10 +19,9 @@ Receipt TakenNow(const Limit& limit, std::int64_t amount, WallTime now) {
   return {.amount = amount, .at = state.at};
 }
 
-bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
-
-bool RejectsAll(const rules::MetLimit& met) {
-  return met.limit != nullptr && met.limit->reject_all;
+// Slots are not given back by number, and what lets nobody pass has nothing to be given back to.
+bool CanBeGivenBack(const rules::NamedLimit& named) {
+  return !named.reject_all && named.limit.algorithm() != Algorithm::kConcurrency;
 }
 
 std::int64_t HitsOf(const EnvoyRequest& request, const EnvoyDescriptor& descriptor) {
@@ -41,21 +31,9 @@ std::int64_t HitsOf(const EnvoyRequest& request, const EnvoyDescriptor& descript
   return static_cast<std::int64_t>(std::min(hits, std::uint64_t{kMaxAmount}));
 }
 
-// What a caller is told of a question that makes no sense.
-std::string_view Describe(ErrorCode error) {
-  switch (error) {
-    case ErrorCode::kInvalidLimit:
-      return "two descriptors ask for one counter under different limits";
-    case ErrorCode::kInvalidKey:
-      return "the values of a descriptor are longer than 4096 bytes";
-    default:
-      return "the request can't be judged";
-  }
-}
-
 }  // namespace
 
-std::string_view EnvoyCheck::Meet(EnvoyDesk& desk, Host& host) {
+std::string_view EnvoyCheck::Meet(EnvoyDesk& desk, Host& host, const Peer& peer) {
   desk_ = &desk;
   host_ = &host;
   now_ = host.now();
@@ -77,7 +55,7 @@ std::string_view EnvoyCheck::Meet(EnvoyDesk& desk, Host& host) {
   rules_ = by_rules ? host.limiter().rules().Get() : nullptr;
   std::string_view mistake;
   if (by_rules) {
-    mistake = MeetRules(host);
+    mistake = MeetRules(host, peer);
   } else if (domain != nullptr) {
     mistake = MeetConfig(desk, *domain);
   }
@@ -105,8 +83,8 @@ std::string_view EnvoyCheck::MeetConfig(EnvoyDesk& desk, const envoy::Domain& do
     } else {
       row.node = domain.Find(request.EntriesOf(descriptor), keys_[i]);
       if (row.node == nullptr) continue;
-      if (row.node->unlimited) {
-        row.kind = Kind::kUnlimited;
+      if (row.node->unlimited) row.kind = Kind::kUnlimited;
+      if (row.node->unlimited || (descriptor.gives_back && !CanBeGivenBack(row.node->limit()))) {
         continue;
       }
     }
@@ -155,23 +133,24 @@ void EnvoyCheck::DropReplaced() {
 
 // ---- By our own rules.
 
-std::string_view EnvoyCheck::MeetRules(Host& host) {
+std::string_view EnvoyCheck::MeetRules(Host& host, const Peer& peer) {
   if (rules_ == nullptr) return {};
   while (callers_.size() < rows_.size()) {
     callers_.push_back(std::make_unique<Question>());
     matches_.push_back(std::make_unique<rules::Match>());
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (const auto mistake = MeetRule(host, *rules_, i); !mistake.empty()) return mistake;
+    if (const auto mistake = MeetRule(host, peer, i); !mistake.empty()) return mistake;
   }
   return {};
 }
 
-std::string_view EnvoyCheck::MeetRule(Host& host, const rules::RuleSet& rules, std::size_t at) {
+std::string_view EnvoyCheck::MeetRule(Host& host, const Peer& peer, std::size_t at) {
   const EnvoyDescriptor& descriptor = request.descriptors[at];
   if (descriptor.limit) return "descriptors that our own rules judge bring no limits";
   Question& caller = *callers_[at];
   caller.Clear();
+  AddCertificate(peer, caller);
   caller.Add("domain", request.domain);
   for (const envoy::Entry& entry : request.EntriesOf(descriptor)) {
     caller.Add(entry.key, entry.value);
@@ -179,37 +158,36 @@ std::string_view EnvoyCheck::MeetRule(Host& host, const rules::RuleSet& rules, s
   AddCounted(host.identifier(), caller);
   Row& row = rows_[at];
   rules::Match& match = *matches_[at];
-  rules.Find(caller.GatherAttributes(), row.hits, match);
+  rules_->Find(caller.GatherAttributes(), row.hits, match);
   if (match.refusal() != nullptr) return "a rule does not take what a descriptor costs";
   const bool denied = match.listed() == rules::Listed::kDenied ||
                       (match.listed() == rules::Listed::kNo && !match.met() &&
-                       rules.file().otherwise == rules::Default::kDeny);
+                       rules_->file().otherwise == rules::Default::kDeny);
   if (denied) row.kind = Kind::kDenied;
   if (match.limits().empty()) return {};
   row.kind = descriptor.gives_back ? Kind::kGivenBack : Kind::kChecked;
   row.uses = match.limits().size();
   if (row.kind == Kind::kChecked) return {};
-  for (const rules::MetLimit& met : match.limits())
-    row.uses -= IsConcurrency(met.limit->limit) ? 1 : 0;
+  for (const rules::MetLimit& met : match.limits()) {
+    if (!CanBeGivenBack(*met.limit)) --row.uses;
+  }
   return {};
 }
 
 // ---- The questions.
 
-void EnvoyCheck::FillCheck(Question& question) {
-  question.SetHolder([](void* context) { return static_cast<const EnvoyCheck*>(context)->Hold(); },
-                     this);
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].kind == Kind::kChecked) AddUses(rows_[i], i, question);
-  }
-}
+void EnvoyCheck::FillCheck(Question& question) { Fill(Kind::kChecked, question); }
 
 void EnvoyCheck::FillRefund(Question& question) {
   question.operation = Operation::kAdjust;
-  question.SetHolder([](void* context) { return static_cast<const EnvoyCheck*>(context)->Hold(); },
+  Fill(Kind::kGivenBack, question);
+}
+
+void EnvoyCheck::Fill(Kind kind, Question& question) {
+  question.SetHolder([](void* check) { return static_cast<const EnvoyCheck*>(check)->Hold(); },
                      this);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].kind == Kind::kGivenBack) AddUses(rows_[i], i, question);
+    if (rows_[i].kind == kind) AddUses(rows_[i], i, question);
   }
 }
 
@@ -238,7 +216,7 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, Question& question) {
     return;
   }
   for (const rules::MetLimit& met : matches_[at]->limits()) {
-    if (gives_back && IsConcurrency(met.limit->limit)) continue;
+    if (gives_back && !CanBeGivenBack(*met.limit)) continue;
     rules::MetLimit use = met;
     if (gives_back) use.cost = 0;
     if (only_looks) use.cost = std::max<std::int64_t>(met.cost, 1);
@@ -257,105 +235,6 @@ std::shared_ptr<const void> EnvoyCheck::Hold() const {
     if (version.rules.get() == rules_) return version.rules;
   }
   return {};
-}
-
-// ---- The answer.
-
-void EnvoyCheck::TakeNote(const Question& question) {
-  if (question.ruling == Ruling::kInvalid) {
-    error_ = Describe(question.error);
-    return;
-  }
-  const bool is_check = question.operation != Operation::kAdjust;
-  if (is_check) is_over_ = !question.allowed;
-  const Kind kind = is_check ? Kind::kChecked : Kind::kGivenBack;
-  for (Row& row : rows_) {
-    if (row.kind == kind && row.uses > 0) NoteRow(row, question);
-  }
-}
-
-void EnvoyCheck::NoteRow(Row& row, const Question& question) const {
-  row.over = false;
-  for (std::size_t i = row.first_use; i < row.first_use + row.uses; ++i) {
-    const std::int64_t cap = question.own_limit(i).cap();
-    rules::MetLimit met;
-    Verdict verdict{.limit = cap, .remaining = cap};
-    bool over = false;
-    if (!question.uses().empty()) {
-      const store::Use& use = question.uses()[i];
-      met = question.met(i);
-      const bool closed =
-          question.ruling == Ruling::kDegraded && !question.allowed && question.headline.index == i;
-      // Where nothing was looked at, or nobody knows: as if never used.
-      const bool is_known = use.verdict.outcome != Outcome::kAllowed || use.verdict.remaining > 0 ||
-                            use.verdict.reset_after > Micros{0};
-      if (is_known || closed) verdict = use.verdict;
-      over = use.mode != Mode::kShadow && (closed || use.verdict.outcome != Outcome::kAllowed);
-    }
-    const bool says_more = i == row.first_use || (over && !row.over) ||
-                           (over == row.over && verdict.remaining < row.verdict.remaining);
-    if (!says_more) continue;
-    row.told = met;
-    row.limit = &question.own_limit(i);
-    row.verdict = verdict;
-    row.over = over;
-  }
-}
-
-EnvoyCode EnvoyCheck::code() const {
-  return is_denied_ || is_over_ ? EnvoyCode::kOverLimit : EnvoyCode::kOk;
-}
-
-EnvoyStatus EnvoyCheck::StatusOf(std::size_t descriptor) const {
-  const Row& row = rows_[descriptor];
-  switch (row.kind) {
-    case Kind::kNone:
-      return {};
-    case Kind::kUnlimited:
-      return {.remaining = kMost};
-    case Kind::kDenied:
-      return {.code = EnvoyCode::kOverLimit};
-    case Kind::kChecked:
-    case Kind::kGivenBack:
-      break;
-  }
-  if (row.limit == nullptr) return {};
-  EnvoyStatus status{.code = row.over ? EnvoyCode::kOverLimit : EnvoyCode::kOk, .has_limit = true};
-  const bool bans = row.own ? row.own_numbers.requests_per_unit == 0
-                            : row.node != nullptr && row.node->limit().reject_all;
-  if (row.own) {
-    status.requests_per_unit = row.own_numbers.requests_per_unit;
-    status.unit = static_cast<Unit>(row.own_numbers.unit);
-  } else if (row.node != nullptr) {
-    status.requests_per_unit = row.node->requests_per_unit;
-    status.unit = row.node->unit;
-    status.name = row.node->name;
-  } else if (row.told.rule != nullptr) {
-    status.requests_per_unit = RejectsAll(row.told) ? 0 : Clamped(row.limit->cap());
-    status.unit = envoy::UnitOf(row.told.limit->window);
-    status.name = row.told.rule->id;
-  }
-  status.remaining = bans || RejectsAll(row.told) ? 0 : Clamped(row.verdict.remaining);
-  status.reset_seconds = ResetOf(row);
-  return status;
-}
-
-// Whole seconds, never too few. A window that nobody has used ends all the same.
-std::int64_t EnvoyCheck::ResetOf(const Row& row) const {
-  if (row.verdict.reset_after > Micros{0}) return SecondsOf(row.verdict.reset_after);
-  const LimitNumbers& numbers = row.limit->numbers();
-  const bool by_epoch =
-      numbers.algorithm == Algorithm::kFixedWindow && numbers.anchor == Anchor::kEpoch;
-  const Micros window = RejectsAll(row.told) ? row.told.limit->window
-                        : by_epoch           ? numbers.window
-                                             : Micros{0};
-  return window > Micros{0} ? SecondsOf(window - now_.time_since_epoch() % window) : 0;
-}
-
-std::string_view EnvoyCheck::MetadataOf(std::size_t descriptor) const {
-  const Row& row = rows_[descriptor];
-  return row.node != nullptr && row.kind != Kind::kNone && !row.over ? row.node->metadata
-                                                                     : std::string_view();
 }
 
 }  // namespace sluice::api

@@ -60,7 +60,7 @@ class EnvoyHeaders final : public HeaderSink {
 /// what is answered. Made once and used for many: after the first few it allocates nothing.
 ///
 ///     if (!ReadEnvoyRequest(message, check.request)) …
-///     const std::string_view mistake = check.Meet(desk, host);
+///     const std::string_view mistake = check.Meet(desk, host, peer);
 ///     if (check.has_check()) check.FillCheck(call.Add().question);    // and once it is answered:
 ///     if (check.has_refund()) check.FillRefund(call.Add().question);  // check.TakeNote(question)
 ///     … check.code(), check.StatusOf(i)
@@ -69,7 +69,7 @@ class EnvoyCheck final : public GrpcScratch {
   EnvoyRequest request;
 
   /// Finds the limits of the request. Not empty: what is wrong with it.
-  std::string_view Meet(EnvoyDesk& desk, Host& host);
+  std::string_view Meet(EnvoyDesk& desk, Host& host, const Peer& peer);
 
   /// Whether there is something to be asked.
   [[nodiscard]] bool has_check() const { return !is_denied_ && checks_ > 0; }
@@ -120,9 +120,10 @@ class EnvoyCheck final : public GrpcScratch {
 
   std::string_view MeetConfig(EnvoyDesk& desk, const envoy::Domain& domain);
   std::string_view MeetOverride(EnvoyDesk& desk, const envoy::Domain& domain, std::size_t at);
-  std::string_view MeetRules(Host& host);
-  std::string_view MeetRule(Host& host, const rules::RuleSet& rules, std::size_t at);
+  std::string_view MeetRules(Host& host, const Peer& peer);
+  std::string_view MeetRule(Host& host, const Peer& peer, std::size_t at);
   void DropReplaced();
+  void Fill(Kind kind, limiter::Question& question);
   void AddUses(Row& row, std::size_t at, limiter::Question& question);
   void NoteRow(Row& row, const limiter::Question& question) const;
   [[nodiscard]] std::int64_t ResetOf(const Row& row) const;

@@ -269,7 +269,7 @@ void RunEnvoyJson(HttpExchange& exchange) {
   const auto check = std::make_shared<EnvoyCheck>();
   Message message(body->object(), {}, problem);
   if (!ReadRequest(message, check->request)) return exchange.Refuse(problem);
-  if (const auto mistake = check->Meet(*desk, exchange.host()); !mistake.empty()) {
+  if (const auto mistake = check->Meet(*desk, exchange.host(), exchange.peer); !mistake.empty()) {
     return exchange.Refuse({.code = ProblemCode::kInvalidBody, .detail = std::string(mistake)});
   }
   if (!check->has_check() && !check->has_refund()) {

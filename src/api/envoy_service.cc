@@ -67,7 +67,7 @@ void AskShouldRateLimit(GrpcCall& call, std::string_view message) {
   if (!ReadEnvoyRequest(message, check.request)) {
     return call.Refuse(GrpcStatus::kInvalidArgument, "the message is no RateLimitRequest");
   }
-  if (const auto mistake = check.Meet(*desk, host); !mistake.empty()) {
+  if (const auto mistake = check.Meet(*desk, host, *call.peer); !mistake.empty()) {
     return call.Refuse(GrpcStatus::kInvalidArgument, mistake);
   }
   if (check.has_check()) check.FillCheck(call.Add().question);

@@ -235,6 +235,9 @@ TEST_F(EnvoyServiceTest, ALimitOfZeroDeniesEverythingWithoutTheStore) {
   EXPECT_EQ(reply.statuses[0].requests_per_unit, 0U);
   EXPECT_GT(reply.statuses[0].reset_seconds, 0U);
   EXPECT_EQ(reply.statuses[1].code, kOk);
+  SentDescriptor back = Of("banned", "a");
+  back.gives_back = true;
+  EXPECT_EQ(CodeOf({back}), kOk);
 }
 
 TEST_F(EnvoyServiceTest, AShadowIsJudgedAndAnsweredOk) {
@@ -343,13 +346,22 @@ class EnvoyByRulesTest : public EnvoyServiceTest {
  protected:
   EnvoyByRulesTest() {
     Serve({.rule_domains = {"ours"}});
-    host_.live.Load("rules.yaml", R"(
-deny: [{ api_key: evil }]
+    const auto report = host_.live.Load("rules.yaml", R"(
+deny: [evil]
 rules:
-  - { id: calls, per: api_key, algorithm: fixed_window, limits: [2/m, 10/h] }
-  - { id: logins, match: { endpoint: "/login" }, per: ip, algorithm: fixed_window, limit: 1/m }
+  - id: calls
+    per: [api_key]
+    algorithm: fixed_window
+    limits: [{ name: m, limit: 2, window: 60 }, { name: h, limit: 10, window: 3600 }]
+  - id: logins
+    match: { endpoint: "/login" }
+    per: [ip]
+    algorithm: fixed_window
+    limit: 1
+    window: 60
 )",
-                    host_.now());
+                                        host_.now());
+    for (const rules::Mistake& mistake : report.mistakes) ADD_FAILURE() << Describe(mistake);
   }
   HeardReply Call(const std::vector<SentDescriptor>& descriptors, std::uint32_t hits = 0) {
     return caller_.Call(RequestOf("ours", descriptors, hits));

@@ -263,7 +263,7 @@ bool Limiter::MeetOwnLimits(Question& question) {
     use.receipt = own.receipt;
     if (own.rule != nullptr) {
       use.may_lease = own.rule->consistency == rules::Consistency::kLeased;
-      if (own.named->reject_all) LetNothingFit(use);
+      if (takes && own.named->reject_all) LetNothingFit(use);
       if (IsConcurrency(own.limit)) ChooseSlot(question);
     }
     if (IsConcurrency(own.limit)) use.slot = question.slot;

@@ -511,7 +511,7 @@ class ChosenLimitsTest : public LimiterTest {
 rules:
   - { id: three, algorithm: fixed_window, limit: 3, window: 60 }
   - { id: two, algorithm: fixed_window, limit: 2, window: 60, on_store_failure: closed }
-  - { id: none, algorithm: fixed_window, limit: 0, window: 60 }
+  - { id: none, reject_all: true }
   - { id: lent, limit: 100/s, consistency: leased }
 )",
                                     kStart);

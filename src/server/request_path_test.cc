@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,11 +13,14 @@
 
 #include <gtest/gtest.h>
 
+#include "api/grpc_loop.h"
+#include "api/grpc_methods.h"
 #include "api/testing/random_pipeline.h"
 #include "base/testing/allocations.h"
 #include "net/loop.h"
 #include "server/shared.h"
 #include "server/worker.h"
+#include "wire/proto_writer.h"
 
 namespace sluice::server {
 namespace {
@@ -35,6 +39,15 @@ class NoCarrier final : public api::SessionHost {
   void OutputReady() override {}
 };
 
+constexpr std::string_view kEdge = R"(
+domain: edge
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: second, requests_per_unit: 1000000 }
+  - key: path
+    rate_limit: { unit: hour, requests_per_unit: 20 }
+)";
+
 // One loop's worker over a store in memory. Its loop never turns, so time stands still.
 class OneWorker {
  public:
@@ -44,10 +57,14 @@ class OneWorker {
     shared_.identifier =
         std::make_shared<const identity::Identifier>(*identity::Identifier::Make({}));
     shared_.rules.Load("rules.yaml", rules, WallTime{});
+    const envoy::SourceFile file{.name = "edge.yaml", .text = std::string(kEdge)};
+    shared_.envoy.Load({&file, 1}, WallTime{});
     worker_ = std::make_unique<Worker>(loop_, shared_, operations_);
     resp = worker_->NewRespSession(carrier_, {});
     http = worker_->NewHttpSession(carrier_, {});
   }
+
+  api::Host& host() { return *worker_; }
 
   std::unique_ptr<api::Session> resp;
   std::unique_ptr<api::Session> http;
@@ -132,6 +149,49 @@ TEST(RequestPath, HttpChecksAllocateNothingInTheSteadyState) {
     for (int i = 0; i < 40; ++i) pipeline += request;
     ExpectNoAllocation(*worker.http, request);
     ExpectNoAllocation(*worker.http, pipeline);
+  }
+}
+
+// A message of Envoy's, with one descriptor for each of these keys.
+std::string RateLimitRequest(std::initializer_list<std::string_view> keys) {
+  std::string message;
+  wire::ProtoWriter writer(message);
+  writer.Bytes(1, "edge");
+  for (const std::string_view key : keys) {
+    const auto descriptor = writer.Begin(2);
+    const auto entry = writer.Begin(1);
+    writer.Bytes(1, key).Bytes(2, "a-value-that-is-longer-than-a-short-string");
+    writer.End(entry);
+    writer.End(descriptor);
+  }
+  return message;
+}
+
+TEST(RequestPath, EnvoysChecksAllocateNothingInTheSteadyState) {
+  OneWorker worker(kManyAndFew);
+  api::GrpcLoop loop(worker.host(), {});
+  const api::Peer peer;
+  const auto ask = [&](std::string_view message, int times) {
+    for (int i = 0; i < times; ++i) {
+      auto call = loop.Take();
+      call->peer = &peer;
+      api::AskShouldRateLimit(*call, message);
+      for (std::size_t at = 0; at < call->size(); ++at) {
+        worker.host().limiter().Ask(call->part(at).question, worker.host().now());
+        call->take_note(call->part(at));
+      }
+      if (call->size() > 0) call->answer(*call);
+      ASSERT_FALSE(call->reply.empty());
+      loop.GiveBack(std::move(call));
+    }
+  };
+  for (const std::string& message :
+       {RateLimitRequest({"remote_address"}), RateLimitRequest({"remote_address", "path"}),
+        RateLimitRequest({"nobody"})}) {
+    ask(message, 40);  // The last are over the limit of a path.
+    const std::size_t before = Allocations();
+    ask(message, 200);
+    EXPECT_EQ(Allocations(), before);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/grpc_loop.h"
 #include "api/envoy_desk.h"
+#include "api/grpc_loop.h"
 #include "api/host.h"
 #include "api/http_loop.h"
 #include "api/resp_loop.h"

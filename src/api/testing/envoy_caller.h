@@ -129,6 +129,7 @@ class EnvoyCaller {
   /// What the store has not answered yet is answered later: see Answered.
   void Ask(std::string_view message) {
     call_ = loop_.Take();
+    call_->peer = &peer_;
     AskShouldRateLimit(*call_, message);
     const std::size_t questions = call_->status == wire::GrpcStatus::kOk ? call_->size() : 0;
     call_->unanswered = questions;
@@ -160,6 +161,7 @@ class EnvoyCaller {
 
   HttpHost& host_;
   GrpcLoop loop_;
+  const Peer peer_{};
   std::unique_ptr<GrpcCall> call_;
 };
 
