@@ -73,6 +73,7 @@ class Bench {
                 kFewKeys, kManyKeys);
     CompareModes();
     CompareWithMemory();
+    RunOn(cores_);  // Where it was pinned to a part of them.
     neighbours_ = ShowNeighbours(Rules(), open_);
     if (!json_.empty()) WriteJson();
     for (const Line& line : lines_) {
@@ -91,8 +92,7 @@ class Bench {
   }
 
   void CompareOn(Redis& redis, const std::string& store, std::size_t nodes) {
-    const Fleet fleet(nodes, redis.Url(), Rules(), AllCores());
-    RunOn(AllCores());
+    const Fleet fleet(nodes, redis.Url(), Rules(), cores_);
     for (const Traffic& traffic : kTraffics) {
       std::array<std::vector<Line>, kModes.size()> rounds;
       for (int round = 0; round < rounds_; ++round) {
@@ -223,6 +223,7 @@ class Bench {
     }
   }
 
+  const Cores cores_ = AllCores();
   const int rounds_;
   const nanoseconds closed_;
   const nanoseconds open_;

@@ -55,7 +55,6 @@ std::vector<Neighbour> ShowNeighbours(const std::string& rules, std::chrono::nan
   std::printf("  %-7s %9s %9s %9s %13s\n", "", "hot k/s", "p50 µs", "p99 µs", "Redis calls/s");
   Redis redis(Redis::Kind::kOne);
   const Fleet fleet(1, redis.Url(), rules, PlacesFor(1).server);
-  RunOn(AllCores());
   std::vector<Neighbour> lines;
   for (const std::string mode : kModes) {
     for (const bool with_hot : {false, true}) {
