@@ -8,9 +8,8 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/json_writer.h"
@@ -18,63 +17,24 @@
 #include "ledger.h"
 #include "load/duel.h"
 #include "load/report.h"
-#include "resp/encoder.h"
+#include "neighbours.h"
 #include "run_bench.h"
+#include "traffic.h"
 
 namespace sluice::bench {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-using std::chrono::seconds;
 
-constexpr std::size_t kConnections = 48;
-constexpr std::size_t kDepth = 16;
 constexpr std::uint32_t kFewKeys = 4;
 constexpr std::uint32_t kManyKeys = 10'000;
 /// Of calls on a schedule, in all: what a few cores manage also without leases.
 constexpr double kPerSecond = 10'000;
-constexpr std::int64_t kHotLimit = 2'000;  // A second: four keys get 2500 calls each.
-constexpr std::int64_t kZipfLimit = 100;   // The first ten keys get more.
-
-constexpr std::array kModes{"exact", "leased"};
-
-// One rule for each traffic and mode.
-std::string Rules() {
-  // What Redis does not answer is no measurement: a denial shows.
-  std::string rules = "defaults: { on_store_failure: closed }\nrules:\n";
-  const auto add = [&](const std::string& traffic, const std::string& limit) {
-    for (const std::string mode : kModes) {
-      const std::string id = traffic + "-" + mode;
-      rules += "  - { id: " + id + ", match: { endpoint: /" + id + " }, consistency: " + mode +
-               ", capacity: " + limit + ", refill_rate: " + limit + " per second }\n";
-    }
-  };
-  add("roomy", "1_000_000_000");
-  add("hot", std::to_string(kHotLimit));
-  add("zipf", std::to_string(kZipfLimit));
-  return rules;
-}
 
 Limit BucketOf(std::int64_t per_second) {
   return *Limit::TokenBucket({.capacity = per_second, .refill = Rate::PerSecond(per_second)});
 }
-
-std::string Check(const std::string& key, const std::string& rule) {
-  std::string command;
-  resp::AppendCommand(command, {"SLUICE.CHECK", "api_key", key, "endpoint", "/" + rule});
-  return command;
-}
-
-// Keys that nobody asked for before.
-std::string FreshKeys() {
-  static int made = 0;
-  return "set" + std::to_string(++made) + ":" + std::string(Requests::kPlace);
-}
-
-double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-double MicrosOf(nanoseconds time) { return Seconds(time) * 1e6; }
-std::uint64_t Answers(const Tally& tally) { return tally.allowed + tally.denied; }
 
 struct Traffic {
   const char* name;
@@ -113,7 +73,8 @@ class Bench {
                 kFewKeys, kManyKeys);
     CompareModes();
     CompareWithMemory();
-    ShowNeighbours();
+    RunOn(cores_);  // Where it was pinned to a part of them.
+    neighbours_ = ShowNeighbours(Rules(), open_);
     if (!json_.empty()) WriteJson();
     for (const Line& line : lines_) {
       if (line.over > 0) throw std::runtime_error("more was admitted than the limits allow");
@@ -131,8 +92,7 @@ class Bench {
   }
 
   void CompareOn(Redis& redis, const std::string& store, std::size_t nodes) {
-    const Fleet fleet(nodes, redis.Url(), Rules(), AllCores());
-    RunOn(AllCores());
+    const Fleet fleet(nodes, redis.Url(), Rules(), cores_);
     for (const Traffic& traffic : kTraffics) {
       std::array<std::vector<Line>, kModes.size()> rounds;
       for (int round = 0; round < rounds_; ++round) {
@@ -153,7 +113,7 @@ class Bench {
   }
 
   Generator Load(const Fleet& fleet, const Traffic& traffic, const std::string& mode) const {
-    const std::string command = Check(FreshKeys(), std::string(traffic.name) + "-" + mode);
+    const std::string command = CheckOfFreshKeys(std::string(traffic.name) + "-" + mode);
     constexpr std::size_t kOrder = 1'000'000;
     return {fleet.Ports(), kConnections,
             traffic.zipf ? Requests(command, ZipfOrder(traffic.keys, kOrder, 1))
@@ -166,7 +126,7 @@ class Bench {
     Generator most = Load(fleet, traffic, mode);
     most.Closed(kDepth, closed_);  // So that few keys are new when it is measured.
     const Tally fast = most.Closed(kDepth, closed_);
-    line.per_second = static_cast<double>(Answers(fast)) / Seconds(fast.took);
+    line.per_second = Answers(fast) / Seconds(fast.took);
 
     Generator generator = Load(fleet, traffic, mode);
     Ledger ledger(BucketOf(traffic.limit), traffic.keys);
@@ -177,8 +137,7 @@ class Bench {
     Histogram latencies;
     const std::uint64_t before = redis.Calls();
     const Tally tally = generator.Open(kDepth, kPerSecond, open_, latencies);
-    line.redis_share =
-        static_cast<double>(redis.Calls() - before) / static_cast<double>(Answers(tally));
+    line.redis_share = static_cast<double>(redis.Calls() - before) / Answers(tally);
     line.p50 = MicrosOf(latencies.Quantile(0.5));
     line.p99 = MicrosOf(latencies.Quantile(0.99));
     line.deficit = ledger.deficit();
@@ -212,77 +171,17 @@ class Bench {
     const Fleet leased(1, redis.Url(), Rules(), places.server);
     const Fleet memory(1, "memory", Rules(), places.server);
     const auto side = [&](const Fleet& fleet) -> Side {
-      return {.server = fleet.first(),
-              .generator =
-                  Generator(fleet.Ports(), kConnections,
-                            Requests(Check(FreshKeys(), "roomy-leased"), kFewKeys), &ReadCheck),
-              .load_cores = places.load};
+      return {
+          .server = fleet.first(),
+          .generator = Generator(fleet.Ports(), kConnections,
+                                 Requests(CheckOfFreshKeys("roomy-leased"), kFewKeys), &ReadCheck),
+          .load_cores = places.load};
     };
     Pair pair{side(leased), side(memory)};
     report_.BeginSpeeds("hot keys from leases; limits in memory", "leased", "memory");
-    report_.Add("SLUICE.CHECK, 4 keys", kDepth,
-                CompareSpeed(pair, kDepth, Expect::kAllowed, {rounds_, closed_}), {.rate = 0.7});
+    beside_memory_ = CompareSpeed(pair, kDepth, Expect::kAllowed, {rounds_, closed_});
+    report_.Add("SLUICE.CHECK, 4 keys", kDepth, *beside_memory_, {.rate = 0.7});
     report_.PrintSum();
-  }
-
-  // One key far over its limit, and what it does to others.
-  void ShowNeighbours() {
-    constexpr std::uint32_t kOthers = 100;
-    constexpr double kOthersPerSecond = 5'000;  // Half of what they may.
-    constexpr double kHotPerSecond = 100'000;
-    std::printf(
-        "\nothers: %.0f calls a second of %u keys; the hot key: up to %.0f, of which %lld "
-        "are allowed; one server\n",
-        kOthersPerSecond, kOthers, kHotPerSecond, static_cast<long long>(kHotLimit));
-    std::printf("  %-7s %9s %9s %9s %13s\n", "", "hot k/s", "p50 µs", "p99 µs", "Redis calls/s");
-    Redis redis(Redis::Kind::kOne);
-    const Fleet fleet(1, redis.Url(), Rules(), PlacesFor(1).server);
-    for (const std::string mode : kModes) {
-      for (const bool hot : {false, true}) {
-        const Requests others(Check(FreshKeys(), "zipf-" + mode), kOthers);
-        const Requests one(Check(FreshKeys(), "hot-" + mode), 1);
-        Neighbour line{.mode = mode};
-        MeasureNeighbour(redis, fleet, others, kOthersPerSecond, one, hot ? kHotPerSecond : 0,
-                         line);
-        std::printf("  %-7s %9.1f %9.0f %9.0f %13.0f\n", mode.c_str(), line.hot_per_second / 1e3,
-                    line.p50, line.p99, line.redis_per_second);
-        neighbours_.push_back(line);
-      }
-    }
-  }
-
-  struct Neighbour {
-    std::string mode;
-    double hot_per_second = 0;
-    double p50 = 0;
-    double p99 = 0;
-    double redis_per_second = 0;
-  };
-
-  void MeasureNeighbour(Redis& redis, const Fleet& fleet, const Requests& others,
-                        double others_per_second, const Requests& one, double hot_per_second,
-                        Neighbour& line) {
-    std::thread hot;
-    Tally hot_tally;
-    if (hot_per_second > 0) {
-      hot = std::thread([&] {
-        Generator generator(fleet.Ports(), kConnections, one, &ReadCheck);
-        Histogram ignored;
-        hot_tally = generator.Open(kDepth, hot_per_second, open_, ignored);
-      });
-    }
-    Generator generator(fleet.Ports(), kConnections, others, &ReadCheck);
-    generator.EachKeyOnce(1);
-    Histogram latencies;
-    const std::uint64_t before = redis.Calls();
-    const Tally tally = generator.Open(1, others_per_second, open_, latencies);
-    line.redis_per_second = static_cast<double>(redis.Calls() - before) / Seconds(tally.took);
-    if (hot.joinable()) {
-      hot.join();
-      line.hot_per_second = static_cast<double>(Answers(hot_tally)) / Seconds(hot_tally.took);
-    }
-    line.p50 = MicrosOf(latencies.Quantile(0.5));
-    line.p99 = MicrosOf(latencies.Quantile(0.99));
   }
 
   void WriteJson() const {
@@ -303,7 +202,12 @@ class Bench {
       json.Key("over").Int(line.over);
       json.EndObject();
     }
-    json.EndArray().Key("neighbours").BeginArray();
+    json.EndArray().Key("hot_keys").BeginObject();
+    json.Key("leased_per_second").Double(beside_memory_->ours.per_second);
+    json.Key("memory_per_second").Double(beside_memory_->theirs->per_second);
+    json.Key("leased_cpu_micros").Double(beside_memory_->ours.cpu_micros);
+    json.Key("memory_cpu_micros").Double(beside_memory_->theirs->cpu_micros);
+    json.EndObject().Key("neighbours").BeginArray();
     for (const Neighbour& line : neighbours_) {
       json.BeginObject();
       json.Key("mode").String(line.mode);
@@ -314,15 +218,19 @@ class Bench {
       json.EndObject();
     }
     json.EndArray().EndObject();
-    std::ofstream(json_) << out << '\n';
+    if (!(std::ofstream(json_) << out << '\n' << std::flush)) {
+      throw std::runtime_error("can't write " + json_);
+    }
   }
 
+  const Cores cores_ = AllCores();
   const int rounds_;
   const nanoseconds closed_;
   const nanoseconds open_;
   const std::string json_;
   Report report_;
   std::vector<Line> lines_;
+  std::optional<Compared<Speed>> beside_memory_;
   std::vector<Neighbour> neighbours_;
 };
 
