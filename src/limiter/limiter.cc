@@ -267,12 +267,8 @@ bool Limiter::MeetOwnLimits(Question& question) {
     use.may_lease = own.leased;
     if (own.rule != nullptr) {
       use.may_lease = own.rule->consistency == rules::Consistency::kLeased;
-<<<<<<< HEAD
       use.series = own.named->number;
-      if (own.named->reject_all) LetNothingFit(use);
-=======
       if (takes && own.named->reject_all) LetNothingFit(use);
->>>>>>> wt_e3
       if (IsConcurrency(own.limit)) ChooseSlot(question);
     }
     if (IsConcurrency(own.limit)) use.slot = question.slot;
