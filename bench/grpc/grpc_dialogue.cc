@@ -118,12 +118,12 @@ std::string GrpcDialogue::FramedMessage(std::string_view message) {
   return frame;
 }
 
-void GrpcDialogue::Ask(std::string& out) {
+std::uint64_t GrpcDialogue::Ask(std::string& out) {
   if (!greeted_) out += Greeting();
   const std::size_t begin = held_.size();
   AppendFrame(held_, kHeaders, kEndHeaders, 0, greeted_ ? kNextHeaders : FirstHeaders());
   const std::size_t data = held_.size();
-  messages_->Append(held_);
+  const std::uint64_t key = messages_->Append(held_);
   WriteStream(held_, begin, next_id_);
   WriteStream(held_, data, next_id_);
   streams_.push_back({.id = next_id_});
@@ -132,6 +132,7 @@ void GrpcDialogue::Ask(std::string& out) {
   request_size_ = held_.size() - begin;
   Release(out);
   greeted_ = true;
+  return key;
 }
 
 void GrpcDialogue::Release(std::string& out) {

@@ -23,7 +23,7 @@ class GrpcDialogue : public Dialogue {
   /// Messages as `FramedMessage` makes them, all of one size.
   explicit GrpcDialogue(std::shared_ptr<Requests> messages);
 
-  void Ask(std::string& out) override;
+  std::uint64_t Ask(std::string& out) override;
   Reply Hear(std::string_view bytes, std::string& out) override;
 
   /// A message of gRPC in a DATA frame that ends its stream.

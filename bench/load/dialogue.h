@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,9 @@ class Dialogue {
  public:
   virtual ~Dialogue() = default;
 
-  /// Writes the next request. It may hold it back while the server has no room for it.
-  virtual void Ask(std::string& out) = 0;
+  /// Writes the next request, and returns its key. It may hold it back while the server has no room
+  /// for it.
+  virtual std::uint64_t Ask(std::string& out) = 0;
   /// Reads what these bytes begin with. What must be answered to it is appended to `out`.
   virtual Reply Hear(std::string_view bytes, std::string& out) = 0;
 };
@@ -27,7 +29,7 @@ class PlainDialogue : public Dialogue {
   PlainDialogue(std::shared_ptr<Requests> requests, ReadReply read)
       : requests_(std::move(requests)), read_(read) {}
 
-  void Ask(std::string& out) override { requests_->Append(out); }
+  std::uint64_t Ask(std::string& out) override { return requests_->Append(out); }
   Reply Hear(std::string_view bytes, std::string& /*out*/) override { return read_(bytes); }
 
  private:

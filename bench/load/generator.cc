@@ -63,17 +63,23 @@ net::Fd Connect(std::uint16_t port) {
 }  // namespace
 
 Generator::Generator(std::uint16_t port, std::size_t connections, Requests requests, ReadReply read)
-    : Generator(port, connections, requests.keys(),
-                [shared = std::make_shared<Requests>(std::move(requests)), read] {
-                  return std::make_unique<PlainDialogue>(shared, read);
-                }) {}
+    : Generator(std::vector{port}, connections, std::move(requests), read) {}
 
-Generator::Generator(std::uint16_t port, std::size_t connections, std::uint64_t keys,
-                     const std::function<std::unique_ptr<Dialogue>()>& begin)
+Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+                     Requests requests, ReadReply read)
+    : Generator(ports, connections, std::make_shared<Requests>(std::move(requests)), read) {}
+
+Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+                     const std::shared_ptr<Requests>& requests, ReadReply read)
+    : Generator(ports, connections, requests->keys(),
+                [&requests, read] { return std::make_unique<PlainDialogue>(requests, read); }) {}
+
+Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+                     std::uint64_t keys, const std::function<std::unique_ptr<Dialogue>()>& begin)
     : keys_(keys), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   for (std::size_t i = 0; i < connections; ++i) {
-    Connection& connection =
-        connections_.emplace_back(Connection{.socket = Connect(port), .dialogue = begin()});
+    Connection& connection = connections_.emplace_back(
+        Connection{.socket = Connect(ports[i % ports.size()]), .dialogue = begin()});
     connection.in.resize(kInputBytes);
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLET;
@@ -155,8 +161,11 @@ std::size_t Generator::Wait(int timeout_ms) {
 Generator::Connection& Generator::Ready(std::size_t i) { return connections_[ready_[i]]; }
 
 void Generator::Append(Connection& connection) {
-  connection.dialogue->Ask(connection.out);
+  const std::uint64_t key = connection.dialogue->Ask(connection.out);
   ++waiting_;
+  if (witness_ == nullptr) return;
+  connection.keys.push_back(key);
+  witness_->Asked(key, SteadyClock::Precise());
 }
 
 void Generator::Flush(Connection& connection) {
@@ -212,6 +221,11 @@ void Generator::Count(Connection& connection, const Reply& reply) {
   if (waiting_ == 0) throw std::runtime_error("more replies than requests");
   --waiting_;
   ++(reply.verdict == Verdict::kAllowed ? tally_.allowed : tally_.denied);
+  if (reply.turn < connection.keys.size()) {
+    const auto key = connection.keys.begin() + static_cast<std::ptrdiff_t>(reply.turn);
+    if (witness_ != nullptr) witness_->Answered(*key, reply.verdict, last_reply_);
+    connection.keys.erase(key);
+  }
   if (latencies_ == nullptr) return;
   if (reply.turn >= connection.due.size()) {
     throw std::runtime_error("a reply that nobody waits for");

@@ -28,16 +28,30 @@ struct Tally {
   std::chrono::nanoseconds kept_waiting{};
 };
 
-/// Sends requests over many connections to a port of the loopback, in the thread that calls it, and
+/// Told of all that is asked and answered.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual void Asked(std::uint64_t key, std::chrono::nanoseconds now) = 0;
+  virtual void Answered(std::uint64_t key, Verdict verdict, std::chrono::nanoseconds now) = 0;
+};
+
+/// Sends requests over many connections to ports of the loopback, in the thread that calls it, and
 /// reads every reply. A reply that is wrong, a connection that ends and a reply that does not come
 /// are no figures: they are thrown. Connections stay between runs.
 class Generator {
  public:
   /// Replies come in order.
   Generator(std::uint16_t port, std::size_t connections, Requests requests, ReadReply read);
-  /// Each connection has a dialogue of its own; together they ask for so many keys.
-  Generator(std::uint16_t port, std::size_t connections, std::uint64_t keys,
+  /// One connection after the other goes to the next port.
+  Generator(const std::vector<std::uint16_t>& ports, std::size_t connections, Requests requests,
+            ReadReply read);
+  /// The same, and each has a dialogue of its own; together they ask for so many keys.
+  Generator(const std::vector<std::uint16_t>& ports, std::size_t connections, std::uint64_t keys,
             const std::function<std::unique_ptr<Dialogue>()>& begin);
+
+  /// From now on; nullptr: nobody.
+  void Tell(Witness* witness) { witness_ = witness; }
 
   /// Each connection always has `depth` requests under way: as many as there are replies are sent
   /// again. Says what the server manages at most, and nothing about latencies.
@@ -52,6 +66,9 @@ class Generator {
              Histogram& latencies);
 
  private:
+  Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+            const std::shared_ptr<Requests>& requests, ReadReply read);
+
   struct Connection {
     net::Fd socket;
     std::unique_ptr<Dialogue> dialogue;
@@ -60,6 +77,7 @@ class Generator {
     std::string in{};
     std::size_t in_size = 0;
     std::deque<std::chrono::nanoseconds> due{};  ///< Of the requests of an open loop under way.
+    std::deque<std::uint64_t> keys{};            ///< Of those under way, for the witness.
   };
 
   Tally RunClosed(std::size_t depth, std::chrono::nanoseconds end, std::uint64_t requests);
@@ -82,6 +100,7 @@ class Generator {
   std::vector<std::uint32_t> ready_;
 
   Tally tally_;
+  Witness* witness_ = nullptr;
   Histogram* latencies_ = nullptr;
   std::uint64_t waiting_ = 0;  ///< Requests without a reply.
   std::chrono::nanoseconds began_{};

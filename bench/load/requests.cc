@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -43,11 +44,42 @@ Requests::Requests(std::string text, std::uint64_t keys)
   if (keys == 0 || keys > kMostKeys) throw std::runtime_error("too many keys, or none");
 }
 
-void Requests::WriteKey(char* to) {
-  std::memcpy(to, DigitsOf(key_ / kGroups) + 1, kGroup - 1);
-  std::memcpy(to + kGroup - 1, DigitsOf(key_ % kGroups), kGroup);
+Requests::Requests(std::string text, std::vector<std::uint32_t> order)
+    : Requests(
+          std::move(text),
+          order.empty() ? 0 : *std::max_element(order.begin(), order.end()) + std::uint64_t{1}) {
+  order_ = std::move(order);
+}
+
+std::uint64_t Requests::NextKey() {
+  if (!order_.empty()) {
+    const std::uint64_t key = order_[key_];
+    if (++key_ == order_.size()) key_ = 0;
+    return key;
+  }
+  const std::uint64_t key = key_;
   key_ += step_;
   if (key_ >= keys_) key_ -= keys_;
+  return key;
+}
+
+void Requests::WriteKey(std::uint64_t key, char* to) {
+  std::memcpy(to, DigitsOf(key / kGroups) + 1, kGroup - 1);
+  std::memcpy(to + kGroup - 1, DigitsOf(key % kGroups), kGroup);
+}
+
+std::vector<std::uint32_t> ZipfOrder(std::uint32_t keys, std::size_t length, std::uint64_t seed) {
+  std::vector<double> sums;
+  double sum = 0;
+  for (std::uint32_t key = 0; key < keys; ++key) sums.push_back(sum += 1.0 / (key + 1));
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<> anywhere(0, sum);
+  std::vector<std::uint32_t> order(length);
+  for (std::uint32_t& key : order) {
+    const auto found = std::lower_bound(sums.begin(), sums.end() - 1, anywhere(random));
+    key = static_cast<std::uint32_t>(found - sums.begin());
+  }
+  return order;
 }
 
 }  // namespace sluice::bench

@@ -3,6 +3,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,25 @@ TEST(Requests, VisitsEachKeyOnceBeforeTheFirstComesAgain) {
   }
 }
 
+TEST(Requests, FollowAnOrderAgainAndAgainAndTellTheKey) {
+  Requests requests("#######", std::vector<std::uint32_t>{5, 0, 5});
+  EXPECT_EQ(requests.keys(), 6U);
+  for (const std::uint64_t key : {5U, 0U, 5U, 5U, 0U}) {
+    std::string text;
+    EXPECT_EQ(requests.Append(text), key);
+    EXPECT_EQ(std::stoull(text), key);
+  }
+}
+
+TEST(Requests, OfZipfAskForTheFirstKeyTwiceAsOftenAsForTheSecond) {
+  constexpr std::uint32_t kKeys = 100;  // 1 + 1/2 + … + 1/100 = 5.19
+  std::vector<int> asked(kKeys);
+  for (const std::uint32_t key : ZipfOrder(kKeys, 100'000, 1)) ++asked[key];
+  EXPECT_NEAR(asked[0], 19'280, 500);
+  EXPECT_NEAR(asked[1], 9'640, 400);
+  EXPECT_NEAR(asked[99], 193, 60);
+}
+
 TEST(Requests, AreAppended) {
   Requests requests("<#######>", 1);
   std::string text = "before";
@@ -44,6 +64,7 @@ TEST(Requests, AreAppended) {
 TEST(Requests, RefuseWhatHasNoPlaceOrTooManyKeys) {
   EXPECT_THROW(Requests("PING\r\n", 1), std::runtime_error);
   EXPECT_THROW(Requests("#######", 0), std::runtime_error);
+  EXPECT_THROW(Requests("#######", std::vector<std::uint32_t>{}), std::runtime_error);
   EXPECT_THROW(Requests("#######", 10'000'001), std::runtime_error);
 }
 

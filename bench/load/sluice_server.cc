@@ -1,6 +1,5 @@
 #include "load/sluice_server.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "redis/testing/redis_server.h"
@@ -18,21 +17,24 @@ constexpr const char* kRules = R"(rules:
 
 Process StartSluice(const std::string& listen, std::size_t loops,
                     const rules::testing::Folder& folder, const std::vector<std::string>& more) {
+  return StartSluiceOn("memory", kRules, listen, loops, folder, PlacesFor(loops).server, more);
+}
+
+Process StartSluiceOn(const std::string& store, const std::string& rules, const std::string& listen,
+                      std::size_t loops, const rules::testing::Folder& folder, const Cores& cores,
+                      const std::vector<std::string>& more) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
   const std::string rule_file = folder / "rules.yaml";
-  rules::testing::WriteInPlace(rule_file, kRules);
+  rules::testing::WriteInPlace(rule_file, rules);
   const std::uint16_t port = redis::testing::FreePort();
-  std::vector<std::string> command{program.string(), "serve",     "--rules",
-                                   rule_file,        "--threads", std::to_string(loops)};
-  if (std::find(more.begin(), more.end(), "--store") == more.end()) {
-    command.insert(command.end(), {"--store", "memory"});
-  }
+  std::vector<std::string> command{program.string(), "serve",   "--store",   store,
+                                   "--rules",        rule_file, "--threads", std::to_string(loops)};
   for (const std::string plain : {"--http", "--resp", "--grpc"}) {
     if (plain != listen) command.insert(command.end(), {plain, "none"});
   }
   command.insert(command.end(), {listen, "127.0.0.1:" + std::to_string(port)});
   command.insert(command.end(), more.begin(), more.end());
-  return {command, port, PlacesFor(loops).server};
+  return {command, port, cores};
 }
 
 }  // namespace sluice::bench

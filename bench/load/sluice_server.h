@@ -8,9 +8,9 @@
 
 namespace sluice::bench {
 
-/// The server under test: the `sluice` that lies beside this program. Limits are in its memory
-/// unless `more` names a store, and its rules have budgets that no benchmark uses up, and that are
-/// refilled so slowly that no key is forgotten:
+/// The server under test: the `sluice` that lies beside this program. Limits are in its memory, and
+/// its rules have budgets that no benchmark uses up, and that are refilled so slowly that no key is
+/// forgotten:
 ///
 /// - every call meets a limit of its api_key;
 /// - with the endpoint /search a second one;
@@ -21,5 +21,11 @@ namespace sluice::bench {
 Process StartSluice(const std::string& listen, std::size_t loops,
                     const rules::testing::Folder& folder,
                     const std::vector<std::string>& more = {});
+
+/// The same with other rules, on these processors, and limits wherever `store` says: "memory", or
+/// the URL of a Redis.
+Process StartSluiceOn(const std::string& store, const std::string& rules, const std::string& listen,
+                      std::size_t loops, const rules::testing::Folder& folder, const Cores& cores,
+                      const std::vector<std::string>& more = {});
 
 }  // namespace sluice::bench
