@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "grpc_dialogue.h"
 #include "load/contest.h"
@@ -78,7 +79,7 @@ std::string Question(std::initializer_list<std::string> descriptors) {
 Side Ask(const Process& server, const std::string& message, std::uint64_t keys = kKeys) {
   const auto messages = std::make_shared<Requests>(GrpcDialogue::FramedMessage(message), keys);
   return {.server = server,
-          .generator = Generator({server.port()}, kConnections, keys,
+          .generator = Generator(std::vector{server.port()}, kConnections, keys,
                                  [messages] { return std::make_unique<GrpcDialogue>(messages); }),
           .load_cores = PlacesFor(1).load};
 }
@@ -114,7 +115,8 @@ class Bench {
                                        "grpc++");
       contest_.Latencies("allowed", one, kDepths, most, &Most::theirs);
     }
-    contest_.report().BeginLatencies("open loop at half of what sluice managed", "sluice", "");
+    contest_.report().BeginLatencies("open loop at half of what sluice managed", "sluice",
+                                     "grpc++");
     Pair alone{Ask(sluice_, Question({Descriptor("api_key", kUser)})), std::nullopt};
     contest_.Latencies("allowed", alone, kDepths, most);
 
@@ -136,7 +138,7 @@ class Bench {
                                   "exact");
     const Process redis = StartRedis(PlacesFor(1).load, folder_);
     const Process server = StartSluiceOn(
-        "redis://127.0.0.1:" + std::to_string(redis.port()), "rules: []\n", "--grpc", 1, folder_,
+        "redis://127.0.0.1:" + std::to_string(redis.port()), "rules: []", "--grpc", 1, folder_,
         PlacesFor(1).server,
         {"--envoy-config", limits_.path(), "--grpc-deadline", "10s", "--store-deadline", "10s"});
     Pair pair{Ask(server, Question({Descriptor("leased", kUser)}), kBusyKeys),

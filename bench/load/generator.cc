@@ -67,10 +67,12 @@ Generator::Generator(std::uint16_t port, std::size_t connections, Requests reque
 
 Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
                      Requests requests, ReadReply read)
-    : Generator(ports, connections, requests.keys(),
-                [shared = std::make_shared<Requests>(std::move(requests)), read] {
-                  return std::make_unique<PlainDialogue>(shared, read);
-                }) {}
+    : Generator(ports, connections, std::make_shared<Requests>(std::move(requests)), read) {}
+
+Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+                     const std::shared_ptr<Requests>& requests, ReadReply read)
+    : Generator(ports, connections, requests->keys(),
+                [&requests, read] { return std::make_unique<PlainDialogue>(requests, read); }) {}
 
 Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
                      std::uint64_t keys, const std::function<std::unique_ptr<Dialogue>()>& begin)
@@ -219,7 +221,7 @@ void Generator::Count(Connection& connection, const Reply& reply) {
   if (waiting_ == 0) throw std::runtime_error("more replies than requests");
   --waiting_;
   ++(reply.verdict == Verdict::kAllowed ? tally_.allowed : tally_.denied);
-  if (!connection.keys.empty()) {
+  if (reply.turn < connection.keys.size()) {
     const auto key = connection.keys.begin() + static_cast<std::ptrdiff_t>(reply.turn);
     if (witness_ != nullptr) witness_->Answered(*key, reply.verdict, last_reply_);
     connection.keys.erase(key);

@@ -46,7 +46,7 @@ class Generator {
   /// One connection after the other goes to the next port.
   Generator(const std::vector<std::uint16_t>& ports, std::size_t connections, Requests requests,
             ReadReply read);
-  /// Each connection has a dialogue of its own; together they ask for so many keys.
+  /// The same, and each has a dialogue of its own; together they ask for so many keys.
   Generator(const std::vector<std::uint16_t>& ports, std::size_t connections, std::uint64_t keys,
             const std::function<std::unique_ptr<Dialogue>()>& begin);
 
@@ -66,6 +66,9 @@ class Generator {
              Histogram& latencies);
 
  private:
+  Generator(const std::vector<std::uint16_t>& ports, std::size_t connections,
+            const std::shared_ptr<Requests>& requests, ReadReply read);
+
   struct Connection {
     net::Fd socket;
     std::unique_ptr<Dialogue> dialogue;

@@ -8,9 +8,9 @@
 
 namespace sluice::bench {
 
-/// The server under test: the `sluice` that lies beside this program. Limits are in its
-/// memory, and its rules have budgets that no benchmark uses up, and that are refilled so slowly
-/// that no key is forgotten:
+/// The server under test: the `sluice` that lies beside this program. Limits are in its memory, and
+/// its rules have budgets that no benchmark uses up, and that are refilled so slowly that no key is
+/// forgotten:
 ///
 /// - every call meets a limit of its api_key;
 /// - with the endpoint /search a second one;
