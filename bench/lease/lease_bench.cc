@@ -131,8 +131,7 @@ class Bench {
     Generator generator = Load(fleet, traffic, mode);
     Ledger ledger(BucketOf(traffic.limit), traffic.keys);
     generator.Tell(&ledger);
-    Histogram ignored;
-    generator.Open(kDepth, kPerSecond, open_ / 2, ignored);  // Until buckets are no longer full.
+    generator.Closed(kDepth, closed_);  // Until buckets are no longer full.
     ledger.CountFromHere();
     Histogram latencies;
     const std::uint64_t before = redis.Calls();

@@ -72,14 +72,17 @@ struct Lender {
   Lender(const Limit& its_limit, WallTime now)
       : limit(its_limit.numbers()), state(algo::Fresh(limit, now)) {}
 
-  /// What is as if never used is forgotten, as every store does.
   algo::ClockSeen Advance(WallTime now) {
-    if (lease::FreshAt(limit, state, book) <= now) {
-      state = algo::Fresh(limit, now);
-      book = {};
-      leased = false;
-    }
+    ForgetIfFresh(now);
     return lease::Advance(limit, now, state, book);
+  }
+  /// What is as if never used is forgotten, as every store does: when it is next asked for, and
+  /// when it is written, which a clock that is set back afterwards does not undo.
+  void ForgetIfFresh(WallTime now) {
+    if (lease::FreshAt(limit, state, book) > now) return;
+    state = algo::Fresh(limit, now);
+    book = {};
+    leased = false;
   }
 
   LimitNumbers limit;
@@ -136,6 +139,7 @@ void ExpectSameFetch(LeasedKey& redis, Lender& here, WallTime now, const lease::
   here.Advance(now);
   const lease::Grant grant = lease::Fetch(here.limit, now, here.state, here.book, request);
   here.leased = true;
+  here.ForgetIfFresh(now);
   ExpectSame(lending.grant, grant);
   if (grant.tokens > 0 && !grant.exact) given.push_back(grant);
 }
@@ -148,7 +152,9 @@ void ExpectSameReturn(LeasedKey& redis, Lender& here, WallTime now, const lease:
   for (const lease::Report& report : request.reports) {
     lease::Hear(next.limit, next.state, next.book, report);
   }
-  if (next.leased || set_back) here = next;
+  if (!next.leased && !set_back) return;
+  here = next;
+  here.ForgetIfFresh(now);
 }
 
 void ExpectSameCheck(LeasedKey& redis, Lender& here, WallTime now, std::int64_t cost) {
@@ -163,7 +169,9 @@ void ExpectSameCheck(LeasedKey& redis, Lender& here, WallTime now, std::int64_t 
     EXPECT_EQ(use.verdict.retry_after,
               lease::WaitFor(next.limit, now, next.state, next.book, cost));
   }
-  if (fits || set_back) here = next;
+  if (!fits && !set_back) return;
+  here = next;
+  here.ForgetIfFresh(now);
 }
 
 TEST(RedisLease, AgreesWithTheArithmeticInMemory) {
@@ -195,6 +203,7 @@ TEST(RedisLease, AgreesWithTheArithmeticInMemory) {
           redis.Ask(Operation::kReset, now, 0);
           here.Advance(now);
           lease::Reset(here.limit, now, here.state, here.book);
+          here.ForgetIfFresh(now);
           break;
         }
         default:

@@ -337,8 +337,7 @@ local function forget(use)
   if live and from.book and from.kind == use.limit.kind then
     -- What nodes hold they can still spend.
     local subject = load_subject(use.key, use.limit)
-    local book = subject.state.book
-    if book and #book.parts > 0 then
+    if #subject.state.book.parts > 0 then
       lease.reset(use.limit, now, subject.state)
       prepare(subject)
       write_back(subject)

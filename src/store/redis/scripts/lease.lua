@@ -95,8 +95,7 @@ end
 function lease.advance(limit, now, state)
   local book = state.book
   if #book.parts == 0 then
-    -- Nobody holds anything, and nobody asked lately: the key is as any other, and as quickly checked.
-    if div(now, EPOCH) > book.epoch + 1 then state.book = nil end
+    if div(now, EPOCH) > book.epoch + 1 then state.book = lease.new_book() end
     return limit.algorithm.advance(limit, now, state)
   end
   if limit.kind == 't' then return advance_bucket(limit, now, state) end
