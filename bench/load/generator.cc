@@ -78,8 +78,9 @@ Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connec
                      std::uint64_t keys, const std::function<std::unique_ptr<Dialogue>()>& begin)
     : keys_(keys), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   for (std::size_t i = 0; i < connections; ++i) {
-    Connection& connection = connections_.emplace_back(
-        Connection{.socket = Connect(ports[i % ports.size()]), .dialogue = begin()});
+    Connection& connection =
+        connections_.emplace_back(Connection{.socket = Connect(ports[i % ports.size()])});
+    connection.dialogue = begin();
     connection.in.resize(kInputBytes);
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLET;

@@ -71,7 +71,7 @@ class Generator {
 
   struct Connection {
     net::Fd socket;
-    std::unique_ptr<Dialogue> dialogue;
+    std::unique_ptr<Dialogue> dialogue{};
     std::string out{};
     std::size_t out_at = 0;  ///< How much of `out` is sent.
     std::string in{};

@@ -118,7 +118,7 @@ std::string Quoted(const std::string& text) {
   return JsonOf(value);
 }
 
-void PrintLine(const std::string& line) { std::cout << line << std::endl; }
+void PrintLine(const std::string& line) { std::cout << line << '\n' << std::flush; }
 
 void Print(const grpc::Status& status, const std::string& response) {
   PrintLine("{\"status\":" + std::to_string(status.error_code()) +
