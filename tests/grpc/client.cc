@@ -1,7 +1,7 @@
 // A client made with grpc++, for the tests: asks as it is told, and prints each answer as a line of
 // JSON. Nothing of Sluice's own code is in it.
 //
-//   sluice_grpc_client ADDRESS [--ca FILE] [--gzip] [--deadline-ms N] [--keep-alive-ms N] COMMAND
+//   sluice_grpc_client ADDRESS [--ca FILE] [--gzip] [--deadline-ms N] COMMAND
 //
 //   ask N REQUEST            the same question, one call after the other
 //   many N REQUEST           so many calls at once, on one connection; prints how many came to what
@@ -52,7 +52,6 @@ struct Options {
   std::string ca;
   bool gzip = false;
   int deadline_ms = kPatienceMs;
-  int keep_alive_ms = 0;
   std::vector<std::string> command;
 };
 
@@ -70,8 +69,6 @@ Options Read(int argc, char** argv) {
       options.gzip = true;
     } else if (name == "--deadline-ms") {
       options.deadline_ms = std::stoi(next());
-    } else if (name == "--keep-alive-ms") {
-      options.keep_alive_ms = std::stoi(next());
     } else {
       throw std::runtime_error("unknown option " + name);
     }
@@ -96,11 +93,6 @@ std::shared_ptr<grpc::Channel> Connect(const Options& options) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
   if (options.gzip) arguments.SetCompressionAlgorithm(GRPC_COMPRESS_GZIP);
-  if (options.keep_alive_ms > 0) {
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, options.keep_alive_ms);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  }
   return grpc::CreateCustomChannel(options.address, CredentialsFor(options), arguments);
 }
 
