@@ -60,8 +60,8 @@ void EnvoyCheck::NoteRow(Row& row, const Question& question) const {
     if (!question.uses().empty()) {
       const store::Use& use = question.uses()[i];
       met = question.met(i);
-      const bool closed =
-          question.ruling == Ruling::kDegraded && !question.allowed && question.headline.index == i;
+      const bool closed = row.kind == Kind::kChecked && question.ruling == Ruling::kDegraded &&
+                          !question.allowed && question.headline.index == i;
       // Where nothing was looked at, or nobody knows: as if never used.
       const bool is_known = use.verdict.outcome != Outcome::kAllowed || use.verdict.remaining > 0 ||
                             use.verdict.reset_after > Micros{0};

@@ -33,6 +33,13 @@ std::int64_t HitsOf(const EnvoyRequest& request, const EnvoyDescriptor& descript
 
 }  // namespace
 
+bool EnvoyCheck::is_large() const {
+  constexpr std::size_t kMostDescriptorsKept = 32;
+  constexpr std::size_t kMostEntriesKept = 256;
+  return request.descriptors.capacity() > kMostDescriptorsKept ||
+         request.entries.capacity() > kMostEntriesKept;
+}
+
 std::string_view EnvoyCheck::Meet(EnvoyDesk& desk, Host& host, const Peer& peer) {
   desk_ = &desk;
   host_ = &host;

@@ -68,6 +68,8 @@ class EnvoyCheck final : public GrpcScratch {
  public:
   EnvoyRequest request;
 
+  [[nodiscard]] bool is_large() const override;
+
   /// Finds the limits of the request. Not empty: what is wrong with it.
   std::string_view Meet(EnvoyDesk& desk, Host& host, const Peer& peer);
 

@@ -296,6 +296,16 @@ TEST_F(EnvoyServiceTest, WhileTheStoreFailsTheDescriptorsSayWhatBecomesOfACall) 
   EXPECT_EQ(reply.statuses[1].code, kOver);
 }
 
+TEST_F(EnvoyServiceTest, WhileTheStoreFailsNobodyIsOverForGivingBack) {
+  Load(kFile);
+  store_.failure = ErrorCode::kStoreUnavailable;
+  SentDescriptor back = WithHits(Of("user", "a"), 2);
+  back.gives_back = true;
+  const HeardReply reply = Call({back});
+  EXPECT_EQ(reply.code, kOk);
+  EXPECT_EQ(reply.statuses[0].code, kOk);
+}
+
 TEST_F(EnvoyServiceTest, ACallThatWaitsKeepsTheConfigurationThatItMet) {
   Load(kFile);
   store_.answers_later = true;

@@ -22,6 +22,8 @@ struct GrpcStream;
 class GrpcScratch {
  public:
   virtual ~GrpcScratch() = default;
+  /// Too large to be kept for others.
+  [[nodiscard]] virtual bool is_large() const = 0;
 };
 
 /// What one message asks of the limiter, and all that its answer will need: it may come when the
@@ -53,7 +55,8 @@ struct GrpcCall {
   [[nodiscard]] const Part& part(std::size_t i) const { return *parts_[i]; }
   /// Too large to be kept for others.
   [[nodiscard]] bool is_large() const {
-    return parts_.size() > kMostKept || reply.capacity() > kMostReplyKept;
+    return parts_.size() > kMostKept || reply.capacity() > kMostReplyKept ||
+           (scratch != nullptr && scratch->is_large());
   }
 
   GrpcLoop& loop;

@@ -18,9 +18,13 @@ using wire::GrpcStatus;
 // Of HealthCheckResponse.
 enum class Serving : std::uint8_t { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
 
+// What envoyproxy/ratelimit calls itself there: probes that were made for it ask for that.
+constexpr std::string_view kNameOfOriginal = "ratelimit";
+
 // The whole server, or a service that has methods here.
 bool IsKnown(std::string_view service) {
-  return service.empty() || std::ranges::any_of(GrpcMethods(), [&](const GrpcMethod& method) {
+  return service.empty() || service == kNameOfOriginal ||
+         std::ranges::any_of(GrpcMethods(), [&](const GrpcMethod& method) {
            const std::string_view path = method.path.substr(1);
            return path.size() > service.size() && path.starts_with(service) &&
                   path[service.size()] == '/';

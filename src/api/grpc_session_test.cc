@@ -295,6 +295,8 @@ TEST(GrpcHealth, SaysWhetherTheServerServes) {
             3);
   EXPECT_EQ(server.Ask("/grpc.health.v1.Health/Check", "\x0a\x15grpc.health.v1.Health").body,
             Framed("\x08\x01"));
+  EXPECT_EQ(server.Ask("/grpc.health.v1.Health/Check", "\x0a\x09ratelimit").body,
+            Framed("\x08\x01"));
   EXPECT_EQ(server.Ask("/grpc.health.v1.Health/Check", "\x0a\x04none").status(), 5);
   server.host.ready = false;
   EXPECT_EQ(server.Ask("/grpc.health.v1.Health/Check", "").body, Framed("\x08\x02"));

@@ -69,6 +69,15 @@ int ResetFor(std::string_view bytes, std::uint32_t stream = 1) {
   return error;
 }
 
+TEST(Http2Frames, HeadersOfAStreamThatIsGoneAreNoRequestThatBegan) {
+  GrpcServer server;
+  Told(server, Greeting() + Begin(1, "/test/None"));
+  const std::string head = Frame(kHeaders, kEndHeaders | kEndStream, 1, HeaderBlock({{"a", "b"}}));
+  Told(server, head + Frame(kPing, 0, 0, "12345678"));
+  EXPECT_FALSE(server.session->closing());
+  EXPECT_FALSE(server.session->in_request());
+}
+
 TEST(Http2Frames, ACallIsTheSameHoweverItsBytesAreSplit) {
   for (std::size_t piece = 1;; ++piece) {
     SCOPED_TRACE(piece);

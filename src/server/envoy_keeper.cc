@@ -60,6 +60,10 @@ rules::LoadReport EnvoyKeeper::Load(const rules::FileChange& change) {
     shared_.log.Write(
         LogLevel::kInfo, "Envoy's configuration in force",
         {{"version", report.version}, {"domains", status.domains}, {"limits", status.limits}});
+    if (status.domains == 0) {
+      shared_.log.Write(LogLevel::kWarn, "no file of Envoy's configuration; no domain is limited",
+                        {{"directory", shared_.config.envoy_config}});
+    }
   }
   return report;
 }

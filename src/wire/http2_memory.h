@@ -7,8 +7,8 @@
 
 namespace sluice::wire {
 
-/// Memory for the HTTP/2 sessions of one thread, which is used again: a call costs nghttp2 about
-/// ten pieces, all small and soon given back. It must outlive its sessions.
+/// Memory for the HTTP/2 sessions of one thread, which is used again: each call costs nghttp2 some
+/// pieces, all small and soon given back. It must outlive its sessions.
 class Http2Memory {
  public:
   Http2Memory();

@@ -206,13 +206,13 @@ Http2Stream* Http2Session::Find(std::int32_t id) const {
 }
 
 int Http2Session::OnBeginFrame(const nghttp2_frame_hd& head) {
+  // Nothing else tells of the end of headers that nghttp2 passes over.
+  if (head.type != NGHTTP2_CONTINUATION) in_headers_ = head.type == NGHTTP2_HEADERS;
   switch (head.type) {
     case NGHTTP2_DATA:
     case NGHTTP2_CONTINUATION:
     case NGHTTP2_GOAWAY:
-      return 0;
     case NGHTTP2_HEADERS:
-      in_headers_ = true;
       return 0;
     case NGHTTP2_PING:
       return Spend(Http2Abuse::kPings);

@@ -73,6 +73,10 @@ class EnvoyConfig(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, r"edge\.yaml:2:\d+: .*fortnight"):
             self.start()
 
+    def test_a_directory_without_files_is_warned_of(self):
+        server = self.start()
+        self.assertTrue(until(lambda: any("no domain is limited" in line for line in server.log)))
+
     def test_a_domain_in_two_files_is_allowed_if_the_setting_says_so(self):
         self.put("a.yaml", GOOD.format("edge"))
         self.put("b.yaml", GOOD.format("edge").replace("key: k", "key: l"))
