@@ -24,7 +24,7 @@ struct TableOptions {
   /// Nodes that share the store, this one included; see SetNodes.
   std::int64_t nodes = 1;
   /// By how much, and by which part of its time, a lease ends earlier here than in the store:
-  /// clocks don't run alike, and `now` is when a turn began.
+  /// clocks don't run alike, and `now` is over when a call is answered.
   Micros slack = std::chrono::milliseconds(5);
   std::int64_t slack_part = 1000;
 };
