@@ -48,10 +48,11 @@ struct Spent {
   Local local = Local::kExact;
   /// Worth a request now, so that the next calls need not wait.
   bool fetch_ahead = false;
-  std::int64_t remaining = 0;  ///< Of all nodes, about.
-  Micros retry_after{0};       ///< kDenied.
-  Micros reset_after{0};       ///< About.
-  WallTime taken_at{};         ///< For a receipt.
+  std::int64_t remaining = 0;      ///< Of all nodes, about.
+  Micros retry_after{0};           ///< kDenied.
+  std::int64_t still_missing = 0;  ///< Then, of a cost that is larger than what was asked for.
+  Micros reset_after{0};           ///< About.
+  WallTime taken_at{};             ///< For a receipt.
 };
 
 struct TableStats {
