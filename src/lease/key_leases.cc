@@ -68,8 +68,8 @@ bool KeyLeases::WantsMore(SteadyTime now) const {
          Tokens() * 4 <= last_grant_;
 }
 
-void KeyLeases::Describe(SteadyTime now, Spent& spent) const {
-  spent.remaining = Tokens() + left_;
+void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const {
+  spent.remaining = spendable + left_;
   spent.reset_after = std::max(reset_at_ - now, Micros{0});
   spent.taken_at = taken_at_;
 }
@@ -78,9 +78,10 @@ Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
   Spent spent;
   const bool denied = now < denied_until_ && cost >= denied_cost_;
   if (now < exact_until_ && !denied) return spent;
-  Describe(now, spent);
+  const std::int64_t spendable = Spendable(now);
+  Describe(spendable, now, spent);
   spent.local = Local::kAllowed;
-  if (Spendable(now) >= cost) return spent;
+  if (spendable >= cost) return spent;
   spent.local = Local::kDenied;
   // Tokens that are on their way: the store has none before them.
   for (const Held& held : held_) {
@@ -91,6 +92,7 @@ Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
     return spent;
   }
   spent.retry_after = std::max(retry_at_ - now, Micros{1});
+  spent.still_missing = std::max(cost - denied_cost_ - spent.remaining, std::int64_t{0});
   if (!denied) spent.local = Local::kAsk;
   return spent;
 }

@@ -56,7 +56,7 @@ class KeyLeases {
   [[nodiscard]] Micros IdleTime() const;
   void Deny(SteadyTime sent, Micros retry_after);
   void SpendFromOldest(std::int64_t cost, SteadyTime now);
-  void Describe(SteadyTime now, Spent& spent) const;
+  void Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const;
   std::array<algo::lease::Report, algo::lease::kReports> TakeReports();
   Held* PlaceFor(const Held& held);
 

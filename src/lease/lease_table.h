@@ -24,7 +24,7 @@ struct TableOptions {
   /// Nodes that share the store, this one included; see SetNodes.
   std::int64_t nodes = 1;
   /// By how much, and by which part of its time, a lease ends earlier here than in the store:
-  /// clocks don't run alike, and `now` is when a turn began.
+  /// clocks don't run alike, and `now` is over when a call is answered.
   Micros slack = std::chrono::milliseconds(5);
   std::int64_t slack_part = 1000;
 };
@@ -48,10 +48,11 @@ struct Spent {
   Local local = Local::kExact;
   /// Worth a request now, so that the next calls need not wait.
   bool fetch_ahead = false;
-  std::int64_t remaining = 0;  ///< Of all nodes, about.
-  Micros retry_after{0};       ///< kDenied.
-  Micros reset_after{0};       ///< About.
-  WallTime taken_at{};         ///< For a receipt.
+  std::int64_t remaining = 0;      ///< Of all nodes, about.
+  Micros retry_after{0};           ///< kDenied.
+  std::int64_t still_missing = 0;  ///< Then, of a cost that is larger than what was asked for.
+  Micros reset_after{0};           ///< About.
+  WallTime taken_at{};             ///< For a receipt.
 };
 
 struct TableStats {

@@ -83,6 +83,7 @@ TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
   const Spent denied = table_.Spend(key_, limit_, 1, received + Micros{400});
   EXPECT_EQ(denied.local, Local::kDenied);
   EXPECT_EQ(denied.retry_after, Micros{600});
+  EXPECT_EQ(denied.remaining, 0);
   EXPECT_EQ(Spend(received + milliseconds(1)), Local::kAllowed);
   EXPECT_EQ(Spend(received + milliseconds(3), 2), Local::kAllowed);
   EXPECT_EQ(Spend(received + milliseconds(3)), Local::kDenied);

@@ -46,17 +46,27 @@ Micros PatienceOf(std::span<Call* const> calls) {
   return longest;
 }
 
+// How long a bucket takes to refill by so much, at most `longest`.
+Micros RefillTime(const LimitNumbers& limit, std::int64_t missing, Micros longest) {
+  const double wait = static_cast<double>(missing) * static_cast<double>(limit.rate_den) *
+                      static_cast<double>(limit.interval.count()) /
+                      static_cast<double>(limit.rate_num);
+  return Micros{
+      static_cast<std::int64_t>(std::ceil(std::min(wait, static_cast<double>(longest.count()))))};
+}
+
+// The store told when the cheapest call that waited may pass. Windows end for all of them.
+Micros RetryAfter(const LimitNumbers& limit, const Spent& spent) {
+  if (limit.algorithm != Algorithm::kTokenBucket) return spent.retry_after;
+  return spent.retry_after + RefillTime(limit, spent.still_missing, kMaxWait - spent.retry_after);
+}
+
 // A bucket is full when what is missing has refilled. The store says later: for it, what nodes hold
 // comes back when their leases end.
 Micros ResetAfter(const LimitNumbers& limit, const Spent& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.reset_after;
-  const auto missing = static_cast<double>(std::max(limit.cap - spent.remaining, std::int64_t{0}));
-  const double wait = missing * static_cast<double>(limit.rate_den) *
-                      static_cast<double>(limit.interval.count()) /
-                      static_cast<double>(limit.rate_num);
-  const double longest = static_cast<double>(spent.reset_after.count());
-  const Micros reset{static_cast<std::int64_t>(std::ceil(std::min(wait, longest)))};
-  return std::max(reset, spent.retry_after);
+  const std::int64_t missing = std::max(limit.cap - spent.remaining, std::int64_t{0});
+  return std::max(RefillTime(limit, missing, spent.reset_after), RetryAfter(limit, spent));
 }
 
 void Tell(Use& use, const Spent& spent) {
@@ -64,7 +74,7 @@ void Tell(Use& use, const Spent& spent) {
   use.verdict = {.outcome = allowed ? Outcome::kAllowed : Outcome::kDenied,
                  .limit = use.limit->cap(),
                  .remaining = std::min(spent.remaining, use.limit->cap()),
-                 .retry_after = spent.retry_after,
+                 .retry_after = RetryAfter(use.limit->numbers(), spent),
                  .reset_after = ResetAfter(use.limit->numbers(), spent)};
   use.receipt = {};
   if (allowed) use.receipt = {.amount = use.cost, .from_grant = 0, .at = spent.taken_at};
@@ -354,7 +364,11 @@ bool LeasedStore::Serve(Errand& errand, Call& call, Turn turn, SteadyTime now) {
     spent.local = grant.tokens >= use.cost ? Local::kAllowed : Local::kDenied;
     if (spent.local == Local::kAllowed) grant.tokens -= use.cost;
     spent.remaining = grant.left;
-    spent.retry_after = spent.local == Local::kDenied ? grant.retry_after : Micros{0};
+    if (spent.local == Local::kDenied) {
+      spent.retry_after = grant.retry_after;
+      const std::int64_t told_of = errand.lending.request.least + grant.left;
+      spent.still_missing = std::max(use.cost - told_of, std::int64_t{0});
+    }
     spent.reset_after = grant.reset_after;
     spent.taken_at = grant.taken_at;
   } else {

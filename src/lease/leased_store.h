@@ -17,7 +17,8 @@
 namespace sluice::lease {
 
 struct LeasedStoreOptions {
-  /// What time it is, on the clock that deadlines are measured by: as a rule, the turn's.
+  /// What time it is, on the clock that deadlines are measured by. Not the turn's: that may last
+  /// longer than a lease's slack, and a grant's schedule begins when the answer is there.
   std::function<SteadyTime()> now;
   /// Told of keys that other nodes should give back tokens of; may be empty. Their
   /// LeaseTable::Recall is to be called.

@@ -127,6 +127,17 @@ TEST_F(LeasedStoreTest, ADenialIsRememberedUntilItIsOver) {
   EXPECT_TRUE(AskAndPump({&scarce_}).allowed());
 }
 
+TEST_F(LeasedStoreTest, ACostlierCallThanTheOneThatWasDeniedIsToldToWaitLonger) {
+  for (int i = 0; i < 80; ++i) AskAndPump({&scarce_});
+  const Micros for_one = Ask({&scarce_}).uses[0].verdict.retry_after;
+  const Asked& ten = Ask({&scarce_}, 10);
+  EXPECT_TRUE(ten.at_once());
+  EXPECT_FALSE(ten.allowed());
+  EXPECT_EQ(ten.uses[0].verdict.retry_after, for_one + std::chrono::minutes(9));
+  Pass(ten.uses[0].verdict.retry_after);
+  EXPECT_TRUE(AskAndPump({&scarce_}, 10).allowed());
+}
+
 TEST_F(LeasedStoreTest, AResetEndsDenials) {
   for (int i = 0; i < 80; ++i) AskAndPump({&scarce_});
   EXPECT_FALSE(AskAndPump({&scarce_}).allowed());

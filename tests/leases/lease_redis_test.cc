@@ -32,7 +32,7 @@ class Node {
       : client_(loop, options),
         store_(std::in_place, loop, client_, store::RedisStoreOptions{.deadline = seconds(10)}),
         table_(TableOptions{.max_keys = 1'000, .nodes = 3}),
-        leased_(*store_, table_, {.now = [&loop] { return loop.Now(); }, .recall = {}}) {}
+        leased_(*store_, table_, {.now = [] { return SteadyClock::Now(); }, .recall = {}}) {}
   ~Node() { store_.reset(); }  // Answers what is pending.
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

@@ -92,7 +92,7 @@ def command(key):
 def read_verdict(stream):
     """SLUICE.CHECK answers eight values; the sixth is a text."""
     head = stream.readline()
-    if not head:
+    if not head.endswith(b"\n"):
         raise ConnectionError("closed")
     if head != b"*8\r\n":
         raise AssertionError(f"not an answer to a check: {head}")

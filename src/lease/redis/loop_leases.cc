@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/clock.h"
 #include "lease/redis/announcement.h"
 
 namespace sluice::lease {
@@ -18,7 +19,7 @@ LoopLeases::LoopLeases(net::Loop& loop, redis::Service& service, const redis::Op
       node_(node),
       announcer_(loop, service, node.node),
       leased_(store, node.table,
-              {.now = [&loop] { return loop.Now(); },
+              {.now = [] { return SteadyClock::Now(); },
                .recall = [this](const Key& key) { announcer_.Recall(key); },
                .changed = [this](const Key& key) { announcer_.Changed(key); },
                .on_held = [this] { OnHeld(); }}),
