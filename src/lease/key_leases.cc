@@ -27,7 +27,6 @@ constexpr Micros kLongestDenial = std::chrono::seconds(1);
 constexpr Micros kFirstAskAgain = std::chrono::milliseconds(50);
 /// How soon a key that was not idle is looked at again.
 constexpr Micros kLookAgain = std::chrono::milliseconds(10);
-constexpr Micros kADay = std::chrono::hours(24);
 
 /// Leases of plentiful keys that are small may lapse; what is more keeps the bucket from refilling.
 bool MayLapse(const Held& held, std::int64_t cap) {
@@ -177,7 +176,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   left_ = grant.left;
   is_told_ = true;
   told_at_ = sent;
-  reset_at_ = sent + std::min(grant.reset_after, kADay);
+  reset_at_ = sent + std::min(grant.reset_after, kMaxWait);
   taken_at_ = grant.taken_at;
   if (grant.exact) {
     Surrender(stats);
@@ -185,7 +184,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
     if (grant.good_for >= algo::lease::kExactFor) return;
   }
   if (grant.tokens > 0) ask_again_ = Micros{0};
-  Deny(sent, std::min(grant.retry_after, kADay));
+  Deny(sent, std::min(grant.retry_after, kMaxWait));
   denied_cost_ = least;
   if (grant.exact) return;
   if (grant.tokens == 0) return;

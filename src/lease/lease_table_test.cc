@@ -141,6 +141,15 @@ TEST_F(LeaseTableTest, FewTokensOfAPlentifulKeyAreKeptAndThenLapseUnlessTheyRefi
   }
 }
 
+TEST_F(LeaseTableTest, ADenialOfAWeekIsToldAsOne) {
+  Grant denial;
+  denial.retry_after = denial.reset_after = std::chrono::days(7);
+  Fetch(denial);
+  const Spent denied = table_.Spend(key_, limit_, 1, kNow);
+  EXPECT_EQ(denied.retry_after, std::chrono::days(7));
+  EXPECT_EQ(denied.reset_after, std::chrono::days(7));
+}
+
 TEST_F(LeaseTableTest, AChangeEndsADenial) {
   Grant denial;
   denial.retry_after = milliseconds(500);
