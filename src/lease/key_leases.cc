@@ -15,6 +15,7 @@ using algo::lease::Request;
 constexpr Micros kShortestIdle = std::chrono::milliseconds(50);
 /// What is less than this, and than a sixteenth of the cap, is not worth a message of its own.
 constexpr std::int64_t kMayLapse = 32;
+constexpr Micros kSoon = std::chrono::seconds(1);
 /// Below so many calls in the last moments the next one may wait for its lease.
 constexpr double kBusy = 20;  // A second.
 /// What a holder keeps when others need tokens: so much of its demand.
@@ -26,11 +27,20 @@ constexpr Micros kLongestDenial = std::chrono::seconds(1);
 constexpr Micros kFirstAskAgain = std::chrono::milliseconds(50);
 /// How soon a key that was not idle is looked at again.
 constexpr Micros kLookAgain = std::chrono::milliseconds(10);
-constexpr Micros kADay = std::chrono::hours(24);
 
 /// Leases of plentiful keys that are small may lapse; what is more keeps the bucket from refilling.
 bool MayLapse(const Held& held, std::int64_t cap) {
   return held.lapses && held.tokens + held.spent <= std::max(kMayLapse, cap / 16);
+}
+
+double TokensIn(const LimitNumbers& bucket, Micros time) {
+  return static_cast<double>(time.count()) * static_cast<double>(bucket.rate_num) /
+         (static_cast<double>(bucket.rate_den) * static_cast<double>(bucket.interval.count()));
+}
+
+/// What is over may be dropped; what refills slowly would be missed by the next burst.
+bool IsSoonRefilled(const Held& held, const LimitNumbers& limit) {
+  return static_cast<double>(held.tokens) <= TokensIn(limit, kSoon);
 }
 
 Micros FromSeconds(double seconds) {
@@ -166,7 +176,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   left_ = grant.left;
   is_told_ = true;
   told_at_ = sent;
-  reset_at_ = sent + std::min(grant.reset_after, kADay);
+  reset_at_ = sent + std::min(grant.reset_after, kMaxWait);
   taken_at_ = grant.taken_at;
   if (grant.exact) {
     Surrender(stats);
@@ -174,7 +184,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
     if (grant.good_for >= algo::lease::kExactFor) return;
   }
   if (grant.tokens > 0) ask_again_ = Micros{0};
-  Deny(sent, std::min(grant.retry_after, kADay));
+  Deny(sent, std::min(grant.retry_after, kMaxWait));
   denied_cost_ = least;
   if (grant.exact) return;
   if (grant.tokens == 0) return;
@@ -236,19 +246,20 @@ Micros KeyLeases::IdleTime() const {
   return std::max(kShortestIdle, FromSeconds(3 / std::max(demand_.Rate(), 0.1)));
 }
 
-void KeyLeases::Tidy(SteadyTime now, std::int64_t cap, TableStats& stats) {
+void KeyLeases::Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stats) {
   const bool idle = now - demand_.last() >= IdleTime();
   for (Held& held : held_) {
     if (held.empty()) continue;
     const bool over = now >= held.deadline;
-    const bool lapses = over ? held.lapses : MayLapse(held, cap);
+    const bool lapses =
+        over ? held.lapses && IsSoonRefilled(held, limit) : MayLapse(held, limit.cap);
     if (over && (lapses || held.tokens == 0)) {
       stats.outstanding -= held.tokens;
       stats.expired += static_cast<std::uint64_t>(held.tokens);
       held = {};
     } else if (!lapses && (over || idle)) {
       // The store takes it back if it has not forgotten the lease yet.
-      if (over) stats.missed += static_cast<std::uint64_t>(held.tokens);
+      if (over && !held.lapses) stats.missed += static_cast<std::uint64_t>(held.tokens);
       stats.returned += static_cast<std::uint64_t>(held.tokens);
       stats.outstanding -= held.tokens;
       held.GiveBack(held.tokens);
@@ -276,8 +287,7 @@ std::optional<std::int64_t> KeyLeases::TakeLastKnown(const LimitNumbers& limit, 
   const double passed = static_cast<double>((now - told_at_).count());
   double since = 0;  // What came back since then.
   if (limit.algorithm == Algorithm::kTokenBucket) {
-    since = passed * static_cast<double>(limit.rate_num) /
-            (static_cast<double>(limit.rate_den) * static_cast<double>(limit.interval.count()));
+    since = TokensIn(limit, now - told_at_);
   } else if (limit.algorithm == Algorithm::kSlidingWindowCounter) {
     const double whole = static_cast<double>((reset_at_ - told_at_).count());
     since = (static_cast<double>(limit.cap) - known) * passed / whole;

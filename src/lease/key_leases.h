@@ -35,7 +35,7 @@ class KeyLeases {
   void Changed() { denied_until_ = exact_until_ = SteadyTime{}; }
 
   /// Lets go what is over or idle.
-  void Tidy(SteadyTime now, std::int64_t cap, TableStats& stats);
+  void Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stats);
   /// When Tidy may next find something, if nothing is granted meanwhile.
   [[nodiscard]] SteadyTime NextTidy(SteadyTime now, std::int64_t cap) const;
   /// What was last known to be left for all nodes, brought up to `now`. Nothing if it never was, or

@@ -97,7 +97,7 @@ class LeaseTable::Shard {
     const std::size_t let_go = std::erase_if(watched_, [&](std::uint32_t index) {
       if (now < due_[index]) return false;
       Entry& entry = pool_[index];
-      entry.leases.Tidy(now, entry.limit->cap(), entry.stats);
+      entry.leases.Tidy(now, entry.limit->numbers(), entry.stats);
       if (entry.leases.HasReturns()) send(entry.key(), *entry.limit, entry.leases.TakeReturns());
       due_[index] = entry.leases.NextTidy(now, entry.limit->cap());
       entry.watched = entry.leases.holds_any();

@@ -118,6 +118,38 @@ TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
   EXPECT_EQ(Spend(now + milliseconds(50)), Local::kAsk);
 }
 
+TEST_F(LeaseTableTest, FewTokensOfAPlentifulKeyAreKeptAndThenLapseUnlessTheyRefillSlowly) {
+  Grant grant = Plain(10);
+  grant.lapses = true;
+  for (const auto& [refill, returned] :
+       {std::pair(Rate::PerSecond(10), 0), std::pair(Rate::PerMinute(10), 9)}) {
+    limit_ = *Limit::TokenBucket({.capacity = 1'000, .refill = refill});
+    name_ = returned > 0 ? "slow" : "quick";
+    key_ = KeyOf(name_);
+    Spend(kNow);
+    Fetch(grant);
+    Spend(kNow + milliseconds(1));
+    std::int64_t sent = 0;
+    const auto note = [&](const Key&, const Limit&, const Request& request) {
+      for (const algo::lease::Report& report : request.reports) sent += report.returned;
+    };
+    table_.Sweep(kNow + seconds(5), note);
+    EXPECT_EQ(sent, 0) << name_;
+    table_.Sweep(kNow + seconds(10), note);
+    EXPECT_EQ(sent, returned) << name_;
+    EXPECT_EQ(table_.StatsApprox().missed, 0U);
+  }
+}
+
+TEST_F(LeaseTableTest, ADenialOfAWeekIsToldAsOne) {
+  Grant denial;
+  denial.retry_after = denial.reset_after = std::chrono::days(7);
+  Fetch(denial);
+  const Spent denied = table_.Spend(key_, limit_, 1, kNow);
+  EXPECT_EQ(denied.retry_after, std::chrono::days(7));
+  EXPECT_EQ(denied.reset_after, std::chrono::days(7));
+}
+
 TEST_F(LeaseTableTest, AChangeEndsADenial) {
   Grant denial;
   denial.retry_after = milliseconds(500);

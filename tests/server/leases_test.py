@@ -103,7 +103,7 @@ class RedisFails(LeasesTest):
             self.assertTrue(until(lambda: server.check("alice")[0] == 200))
 
     def test_a_local_rule_goes_on_from_what_was_left(self):
-        with self.serve(", on_store_failure: local", "1s") as server:
+        with self.serve(", on_store_failure: local", "250ms") as server:
             self.assertEqual(self.spend(server, 90), 90)
             self.redis.process.kill()
             self.redis.process.wait()
