@@ -35,17 +35,6 @@ bool ChangesWhatWasDenied(const Call& call) {
                                 [](const Use& use) { return use.may_lease; });
 }
 
-// How long the most patient of them waits; 0: as long as the store would. Who hurries must not make
-// others fail.
-Micros PatienceOf(std::span<Call* const> calls) {
-  Micros longest{0};
-  for (const Call* call : calls) {
-    if (call->patience == Micros{0}) return call->patience;
-    longest = std::max(longest, call->patience);
-  }
-  return longest;
-}
-
 // How long a bucket takes to refill by so much, at most `longest`.
 Micros RefillTime(const LimitNumbers& limit, std::int64_t missing, Micros longest) {
   const double wait = static_cast<double>(missing) * static_cast<double>(limit.rate_den) *
@@ -101,7 +90,7 @@ struct LeasedStore::Errand {
   std::string text;  ///< The key's parts.
   KeyHash hash{};
   SteadyTime sent{};
-  std::vector<Call*> waiting;
+  std::vector<Waiting> waiting;
   std::size_t asked = 0;  ///< The first so many of them are asked for; the others came later.
   bool on_callers_stack = false;
 };
@@ -188,11 +177,11 @@ LeasedStore::Told LeasedStore::Wait(Call& call, SteadyTime now) {
   const KeyHash hash = hasher_(call.uses[0].key);
   if (Errand* const fetching = Fetching(hash)) {
     call.pending = true;
-    fetching->waiting.push_back(&call);
+    fetching->waiting.push_back({&call, Until(call, now)});
     return Told::kWaits;
   }
   Errand& errand = NewErrand(call.uses[0], hash);
-  errand.waiting.push_back(&call);
+  errand.waiting.push_back({&call, Until(call, now)});
   errand.on_callers_stack = true;
   call.pending = true;
   if (Fetch(errand, now) == Answered::kNow) {
@@ -201,6 +190,47 @@ LeasedStore::Told LeasedStore::Wait(Call& call, SteadyTime now) {
   }
   errand.on_callers_stack = false;
   return Told::kWaits;
+}
+
+SteadyTime LeasedStore::Until(const Call& call, SteadyTime now) {
+  if (call.patience == Micros{0}) return SteadyTime::max();
+  const SteadyTime until = now + call.patience;
+  if (until < next_give_up_ && options_.wake) {
+    next_give_up_ = until;
+    options_.wake(until);
+  }
+  return until;
+}
+
+void LeasedStore::GiveUp() {
+  const SteadyTime now = options_.now();
+  next_give_up_ = SteadyTime::max();
+  std::vector<Call*> over;  // Told at the end: who is told may ask again.
+  for (const std::vector<Errand*>& place : fetching_) {
+    for (Errand* const errand : place) {
+      std::size_t kept = 0;
+      std::size_t asked = 0;
+      for (std::size_t i = 0; i < errand->waiting.size(); ++i) {
+        const Waiting waiting = errand->waiting[i];
+        if (waiting.until <= now) {
+          over.push_back(waiting.call);
+          continue;
+        }
+        next_give_up_ = std::min(next_give_up_, waiting.until);
+        if (i < errand->asked) ++asked;
+        errand->waiting[kept++] = waiting;
+      }
+      errand->waiting.resize(kept);
+      errand->asked = asked;
+    }
+  }
+  if (next_give_up_ < SteadyTime::max() && options_.wake) options_.wake(next_give_up_);
+  for (Call* const call : over) {
+    call->ok = false;
+    call->error = ErrorCode::kStoreTimeout;
+    call->pending = false;
+    if (call->on_done != nullptr) call->on_done(*call, call->context);
+  }
 }
 
 LeasedStore::Errand* LeasedStore::Fetching(const KeyHash& hash) {
@@ -213,7 +243,7 @@ LeasedStore::Errand* LeasedStore::Fetching(const KeyHash& hash) {
 // What was denied may pass once the store has answered, and not before.
 Answered LeasedStore::Change(Call& call) {
   Errand& errand = TakeErrand();
-  errand.waiting.push_back(&call);
+  errand.waiting.push_back({&call, SteadyTime::max()});
   errand.call = {
       .operation = call.operation, .uses = call.uses, .now = call.now, .patience = call.patience};
   call.pending = true;
@@ -224,7 +254,7 @@ Answered LeasedStore::Change(Call& call) {
 }
 
 void LeasedStore::ConcludeChange(Errand& errand) {
-  Call& call = *errand.waiting[0];
+  Call& call = *errand.waiting[0].call;
   call.ok = errand.call.ok;
   call.error = errand.call.error;
   call.allowed = errand.call.allowed;
@@ -264,8 +294,8 @@ LeasedStore::Errand& LeasedStore::NewErrand(const Use& use, const KeyHash& hash)
   return errand;
 }
 
-Answered LeasedStore::Send(Errand& errand, Operation operation, Micros patience) {
-  errand.call = {.operation = operation, .uses = {&errand.use, 1}, .now = {}, .patience = patience};
+Answered LeasedStore::Send(Errand& errand, Operation operation) {
+  errand.call = {.operation = operation, .uses = {&errand.use, 1}};
   return Submit(errand);
 }
 
@@ -281,8 +311,8 @@ Answered LeasedStore::Submit(Errand& errand) {
 Answered LeasedStore::Fetch(Errand& errand, SteadyTime now) {
   std::int64_t waiting = 0;
   std::int64_t least = 1;
-  for (const Call* call : errand.waiting) {
-    const std::int64_t cost = call->uses[0].cost;
+  for (const Waiting& one : errand.waiting) {
+    const std::int64_t cost = one.call->uses[0].cost;
     least = waiting == 0 ? cost : std::min(least, cost);
     waiting = std::min(waiting + cost, kMaxAmount);
   }
@@ -290,7 +320,7 @@ Answered LeasedStore::Fetch(Errand& errand, SteadyTime now) {
   errand.sent = now;
   errand.lending.request = table_.Ask(errand.use.key, *errand.limit, waiting, least, now);
   PlaceOf(errand.hash).push_back(&errand);
-  return Send(errand, Operation::kFetch, PatienceOf(errand.waiting));
+  return Send(errand, Operation::kFetch);
 }
 
 void LeasedStore::FetchAhead(const Use& use) {
@@ -333,9 +363,9 @@ void LeasedStore::ConcludeFetch(Errand& errand) {
   std::erase(PlaceOf(errand.hash), &errand);
   std::size_t again = 0;
   for (std::size_t i = 0; i < errand.waiting.size(); ++i) {
-    Call& call = *errand.waiting[i];
+    const Waiting waiting = errand.waiting[i];
     const Turn turn = i < errand.asked ? Turn::kAnswered : Turn::kAgain;
-    if (!Serve(errand, call, turn, now)) errand.waiting[again++] = &call;
+    if (!Serve(errand, *waiting.call, turn, now)) errand.waiting[again++] = waiting;
   }
   errand.waiting.resize(again);
   if (again == 0) return Recycle(errand);

@@ -28,6 +28,9 @@ struct LeasedStoreOptions {
   std::function<void(const Key&)> changed{};
   /// The table may hold something now: it is to be swept. May be empty.
   std::function<void()> on_held{};
+  /// From then on LeasedStore::GiveUp is to be called, instead of when it was said before. Empty:
+  /// calls wait as long as the store does.
+  std::function<void(SteadyTime)> wake{};
 };
 
 /// Answers a check of one limit from what the table holds, if that can tell. From any thread.
@@ -56,17 +59,25 @@ class LeasedStore final : public store::Store {
   void Sweep();
   /// Another node asks for what is not needed here.
   void GiveBack(const Key& key);
+  /// Calls that have waited as long as they could are answered that there is no answer. The
+  /// requests that they waited for go on, for others.
+  void GiveUp();
   /// Asks for the calls to come, unless that is under way.
   void FetchAhead(const store::Use& use);
 
  private:
   struct Errand;
+  struct Waiting {
+    store::Call* call;
+    SteadyTime until;
+  };
   enum class Told : std::uint8_t { kAnswered, kWaits, kAskStore };
 
   Told TryOne(store::Call& call);
   Told TryAll(store::Call& call);
   bool TellOthers(store::Call& call, std::size_t denied, SteadyTime now);
   Told Wait(store::Call& call, SteadyTime now);
+  SteadyTime Until(const store::Call& call, SteadyTime now);
   store::Answered Change(store::Call& call);
 
   Errand& TakeErrand();
@@ -77,7 +88,7 @@ class LeasedStore final : public store::Store {
   store::Answered Fetch(Errand& errand, SteadyTime now);
   void Return(const Key& key, const Limit& limit, const algo::lease::Request& request);
   store::Answered Submit(Errand& errand);
-  store::Answered Send(Errand& errand, store::Operation operation, Micros patience = Micros{0});
+  store::Answered Send(Errand& errand, store::Operation operation);
 
   /// The answer is there: tells the table, and those who wait.
   void Conclude(Errand& errand);
@@ -98,6 +109,7 @@ class LeasedStore final : public store::Store {
   std::vector<std::unique_ptr<Errand>> errands_;
   std::vector<Errand*> idle_;
   std::array<std::vector<Errand*>, kPlaces> fetching_;  ///< By their keys' hashes.
+  SteadyTime next_give_up_ = SteadyTime::max();
 };
 
 }  // namespace sluice::lease

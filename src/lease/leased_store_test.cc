@@ -50,6 +50,7 @@ class LeasedStoreTest : public ::testing::Test {
     }
     asked.call.operation = operation;
     asked.call.uses = asked.uses;
+    asked.call.patience = patience_;
     asked.call.context = &asked;
     asked.call.on_done = [](Call& /*call*/, void* context) {
       ++static_cast<Asked*>(context)->times_done;
@@ -70,9 +71,14 @@ class LeasedStoreTest : public ::testing::Test {
   Limit plenty_ = *Limit::TokenBucket({.capacity = 1'000, .refill = Rate::PerSecond(1'000)});
   Limit scarce_ = *Limit::TokenBucket({.capacity = 60, .refill = Rate::PerHour(60)});
   SteadyTime now_{std::chrono::hours(5)};
+  Micros patience_{0};
+  SteadyTime woken_{};  ///< When GiveUp is due.
   LendingStore store_;
   LeaseTable table_{TableOptions{.max_keys = 100}};
-  LeasedStore leased_{store_, table_, {.now = [this] { return now_; }, .recall = {}}};
+  LeasedStore leased_{
+      store_,
+      table_,
+      {.now = [this] { return now_; }, .wake = [this](SteadyTime when) { woken_ = when; }}};
   std::deque<Asked> asked_;
 };
 
@@ -102,6 +108,28 @@ TEST_F(LeasedStoreTest, ChecksThatWaitForOneKeyShareItsRequests) {
     EXPECT_TRUE(asked.allowed());
     EXPECT_EQ(asked.times_done, 1);
   }
+}
+
+TEST_F(LeasedStoreTest, WhoHurriesWaitsNoLongerAndMakesNobodyElseFail) {
+  const Asked& patient = Ask({&plenty_});
+  patience_ = milliseconds(9);
+  const Asked& slower = Ask({&plenty_});
+  patience_ = milliseconds(4);
+  const Asked& hurried = Ask({&plenty_});
+  const SteadyTime began = now_;
+  EXPECT_EQ(woken_, began + milliseconds(4));
+  Pass(milliseconds(4));
+  leased_.GiveUp();
+  EXPECT_EQ(hurried.times_done, 1);
+  EXPECT_FALSE(hurried.call.ok);
+  EXPECT_EQ(hurried.call.error, ErrorCode::kStoreTimeout);
+  EXPECT_EQ(patient.times_done + slower.times_done, 0);
+  EXPECT_EQ(woken_, began + milliseconds(9));
+  store_.Pump();
+  EXPECT_TRUE(patient.allowed());
+  EXPECT_TRUE(slower.allowed());
+  leased_.GiveUp();
+  for (const Asked& asked : asked_) EXPECT_EQ(asked.times_done, 1);
 }
 
 TEST_F(LeasedStoreTest, AStoreThatAnswersAtOnceIsAnsweredAtOnce) {
@@ -290,6 +318,7 @@ class RandomNodes {
           break;
         case 3:
           if (choices_.OneIn(4)) AnyNode().Sweep();
+          AnyNode().GiveUp();
           GiveBackOne();
           break;
         default:
@@ -340,6 +369,7 @@ class RandomNodes {
       use.may_lease = true;
     }
     asked.call.uses = asked.uses;
+    if (choices_.OneIn(3)) asked.call.patience = Micros{choices_.Between(1, 5'000)};
     asked.call.context = &owners_.back();
     asked.call.on_done = [](Call& /*call*/, void* context) {
       const Owner& owner = *static_cast<Owner*>(context);

@@ -22,8 +22,10 @@ LoopLeases::LoopLeases(net::Loop& loop, redis::Service& service, const redis::Op
               {.now = [] { return SteadyClock::Now(); },
                .recall = [this](const Key& key) { announcer_.Recall(key); },
                .changed = [this](const Key& key) { announcer_.Changed(key); },
-               .on_held = [this] { OnHeld(); }}),
-      next_sweep_(loop, [this] { Sweep(); }) {}
+               .on_held = [this] { OnHeld(); },
+               .wake = [this](SteadyTime when) { next_give_up_.Set(when); }}),
+      next_sweep_(loop, [this] { Sweep(); }),
+      next_give_up_(loop, [this] { leased_.GiveUp(); }) {}
 
 LoopLeases::~LoopLeases() {
   if (sweeps_) node_.sweeping.Leave();

@@ -46,6 +46,7 @@ class LoopLeases {
   Announcer announcer_;
   LeasedStore leased_;
   net::Timer next_sweep_;
+  net::Timer next_give_up_;
   bool sweeps_ = false;
   std::unique_ptr<Listener> listener_;
 };

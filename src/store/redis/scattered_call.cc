@@ -115,9 +115,13 @@ void ScatteredCall::JudgeLook() {
 
 void ScatteredCall::TakeNext() {
   if (taken_ < parts_.size()) {
-    // No place knows of the quotas in the others: each takes if it fits, and denies nothing.
-    for (Use& use : UsesOf(parts_[taken_])) {
-      if (use.mode == Mode::kQuota) use.mode = Mode::kShadow;
+    // No place knows of the quotas in the others: where none fits, they must not deny the call.
+    const std::span<Use> uses = UsesOf(parts_[taken_]);
+    const bool any_quota_fits = std::any_of(uses.begin(), uses.end(), [this](const Use& use) {
+      return use.mode == Mode::kQuota && LookedAt(use).outcome == Outcome::kAllowed;
+    });
+    for (Use& use : uses) {
+      if (use.mode == Mode::kQuota && !any_quota_fits) use.mode = Mode::kShadow;
     }
     return RunPart(parts_[taken_], Operation::kCheck);
   }
