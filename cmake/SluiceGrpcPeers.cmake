@@ -6,37 +6,26 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 pkg_check_modules(grpcpp IMPORTED_TARGET grpc++ protobuf)
-find_program(SLUICE_PROTOC protoc)
 find_program(SLUICE_GRPC_PLUGIN grpc_cpp_plugin)
-mark_as_advanced(SLUICE_PROTOC SLUICE_GRPC_PLUGIN)
-if(NOT grpcpp_FOUND OR NOT SLUICE_PROTOC OR NOT SLUICE_GRPC_PLUGIN)
+mark_as_advanced(SLUICE_GRPC_PLUGIN)
+if(NOT grpcpp_FOUND OR NOT SLUICE_GRPC_PLUGIN)
   message(STATUS "grpc++ is not installed: its tests and its benchmark are left out")
   return()
 endif()
 
-set(proto_dir "${PROJECT_SOURCE_DIR}/proto")
 set(generated_dir "${PROJECT_BINARY_DIR}/grpc_messages")
-set(protos
-  envoy/config/core/v3/base.proto
-  envoy/extensions/common/ratelimit/v3/ratelimit.proto
-  envoy/service/ratelimit/v3/rls.proto
-  envoy/type/v3/ratelimit_unit.proto
-  grpc/health/v1/health.proto
-  grpc/reflection/v1/reflection.proto
-  grpc/reflection/v1alpha/reflection.proto)
 set(generated)
-foreach(proto IN LISTS protos)
+foreach(proto IN LISTS SLUICE_PROTOS)
   string(REGEX REPLACE "\\.proto$" "" name "${proto}")
   foreach(kind IN ITEMS pb grpc.pb)
     list(APPEND generated "${generated_dir}/${name}.${kind}.cc" "${generated_dir}/${name}.${kind}.h")
   endforeach()
 endforeach()
-list(TRANSFORM protos PREPEND "${proto_dir}/" OUTPUT_VARIABLE proto_files)
 file(MAKE_DIRECTORY "${generated_dir}")
 add_custom_command(OUTPUT ${generated}
-  COMMAND "${SLUICE_PROTOC}" "--proto_path=${proto_dir}" "--cpp_out=${generated_dir}" "--grpc_out=${generated_dir}"
-    "--plugin=protoc-gen-grpc=${SLUICE_GRPC_PLUGIN}" ${protos}
-  DEPENDS ${proto_files}
+  COMMAND "${SLUICE_PROTOC}" "--proto_path=${SLUICE_PROTO_DIR}" "--cpp_out=${generated_dir}" "--grpc_out=${generated_dir}"
+    "--plugin=protoc-gen-grpc=${SLUICE_GRPC_PLUGIN}" ${SLUICE_PROTOS}
+  DEPENDS ${SLUICE_PROTO_PATHS}
   VERBATIM)
 
 add_library(sluice_grpc_messages STATIC EXCLUDE_FROM_ALL ${generated})
