@@ -56,8 +56,8 @@ Result<Rules> Rules::FromText(std::string_view yaml, const std::string& name) {
 Result<Rules> Rules::FromFile(const std::string& path) {
   auto impl = std::make_shared<Impl>();
   rules::FileWatcher watcher(path);
-  const auto found = watcher.Look(SteadyClock::Now());
-  auto version = VersionOf(impl->live.Load(*found, TheSystemClock().Now()));
+  auto version =
+      VersionOf(impl->live.Load(watcher.LookNow(SteadyClock::Now()), TheSystemClock().Now()));
   if (!version) return version.error();
   rules::LiveRules& live = impl->live;
   try {

@@ -22,6 +22,7 @@ constexpr Micros kCoarsestTime = std::chrono::milliseconds(2500);
 constexpr Micros kLeastSleep = std::chrono::milliseconds(10);
 
 constexpr int kTriesToListen = 4;
+constexpr int kTriesToRead = 4;
 
 }  // namespace
 
@@ -50,6 +51,15 @@ std::optional<FileChange> FileWatcher::Look(SteadyTime now) {
   if (polled) Poll(now);
   if (unrest_) return now >= WhenCalm() ? Read(now) : std::nullopt;
   return polled && now < doubtful_until_ ? Read(now) : std::nullopt;
+}
+
+FileChange FileWatcher::LookNow(SteadyTime now) {
+  for (int tries = 0; tries < kTriesToRead; ++tries) {
+    told_.reset();
+    if (std::optional<FileChange> found = Read(now)) return *std::move(found);
+  }
+  told_ = target_.Read(options_.max_bytes);
+  return *told_;
 }
 
 void FileWatcher::Stir(SteadyTime now) {

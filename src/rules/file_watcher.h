@@ -44,9 +44,12 @@ class FileWatcher {
   [[nodiscard]] int descriptor() const { return events_ ? events_->descriptor() : -1; }
   /// When to Look even if nothing becomes readable.
   [[nodiscard]] SteadyTime due() const;
-  /// What the file became, if that is something else than what was last told. The first time tells
-  /// what it is. Never waits, but for the file system.
+  /// What the file became, if that is something else than what was last told; the first time, what
+  /// it is. Nothing while it is being written. Never waits, but for the file system.
   std::optional<FileChange> Look(SteadyTime now);
+  /// What the file is, told before or not: for those who need an answer. Where it changes as fast
+  /// as it is read, that may be half of it, and Look tells the rest.
+  FileChange LookNow(SteadyTime now);
 
   /// Whether changes are told by the system, as far as can be known.
   [[nodiscard]] bool listening() const { return listening_; }

@@ -234,6 +234,22 @@ TEST_P(FileWatcherTest, ALinkToADirectoryThatLeadsElsewhereIsNoticed) {
   EXPECT_EQ(Within(), std::nullopt);
 }
 
+TEST_P(FileWatcherTest, WhoAsksNowIsAnsweredAlsoWhileTheFileIsWritten) {
+  WriteByRename(folder_ / "rules.yaml", "0");
+  std::atomic<bool> over = false;
+  std::thread writer([&] {
+    for (int i = 1; !over; ++i) WriteByRename(folder_ / "rules.yaml", std::to_string(i));
+  });
+  for (int i = 0; i < 500; ++i) {
+    Watch(folder_ / "rules.yaml");
+    EXPECT_TRUE(watcher_->LookNow(SteadyTime{}).content);
+  }
+  over = true;
+  writer.join();
+  WriteByRename(folder_ / "rules.yaml", "the last");
+  EXPECT_THAT(watcher_->LookNow(SteadyTime{}).content, Optional(Eq("the last")));
+}
+
 TEST_P(FileWatcherTest, ADeletedFileIsToldAndSoIsTheNextOne) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   Watch(folder_ / "rules.yaml");

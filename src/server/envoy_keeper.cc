@@ -20,7 +20,7 @@ Result<bool> EnvoyKeeper::Start() {
   const std::string& path = shared_.config.envoy_config;
   if (path.empty()) return true;
   rules::FileWatcher watcher = Watcher();
-  const rules::LoadReport report = Load(*watcher.Look(SteadyClock::Now()));
+  const rules::LoadReport report = Load(watcher.LookNow(SteadyClock::Now()));
   if (report.outcome == rules::LoadOutcome::kRefused) {
     std::string mistakes;
     for (const rules::Mistake& mistake : report.mistakes) mistakes += "\n" + Describe(mistake);
@@ -38,7 +38,7 @@ Result<bool> EnvoyKeeper::Start() {
 
 std::optional<rules::LoadReport> EnvoyKeeper::Reload() {
   if (shared_.config.envoy_config.empty()) return std::nullopt;
-  return Load(*Watcher().Look(SteadyClock::Now()));
+  return Load(Watcher().LookNow(SteadyClock::Now()));
 }
 
 rules::LoadReport EnvoyKeeper::Load(const rules::FileChange& change) {

@@ -291,8 +291,9 @@ Result<bool> Server::LoadRules() {
   const std::string& path = shared_.config.rules;
   rules::FileWatcher watcher(path);
   const rules::LoadReport report =
-      path.empty() ? shared_.rules.Load("the example rules", kExampleRules, TheSystemClock().Now())
-                   : shared_.rules.Load(*watcher.Look(SteadyClock::Now()), TheSystemClock().Now());
+      path.empty()
+          ? shared_.rules.Load("the example rules", kExampleRules, TheSystemClock().Now())
+          : shared_.rules.Load(watcher.LookNow(SteadyClock::Now()), TheSystemClock().Now());
   TellOfLoad(report);
   if (report.outcome == rules::LoadOutcome::kRefused) {
     std::string mistakes;
@@ -408,7 +409,7 @@ rules::LoadReport Server::ReloadRules() {
                            .mistakes = {},
                            .warnings = {}};
   if (!path.empty()) {
-    report = shared_.rules.Load(*rules::FileWatcher(path).Look(SteadyClock::Now()),
+    report = shared_.rules.Load(rules::FileWatcher(path).LookNow(SteadyClock::Now()),
                                 TheSystemClock().Now());
     TellOfLoad(report);
   }
