@@ -27,6 +27,10 @@ int ImportEnvoy(const ImportEnvoyOptions& options) {
     std::fprintf(stderr, "%s: %s\n", found.path.c_str(), found.error.c_str());
     return 1;
   }
+  if (found.files.empty()) {
+    std::fprintf(stderr, "%s: has no file that ends in .yaml or .yml\n", found.path.c_str());
+    return 1;
+  }
   std::vector<envoy::SourceFile> files;
   for (const rules::FoundFile& file : found.files) {
     files.push_back({.name = file.path, .text = file.content});

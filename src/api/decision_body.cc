@@ -28,7 +28,9 @@ void AppendLimit(const Question& question, std::size_t i, JsonText& text) {
   const rules::MetLimit& met = question.met(i);
   const Verdict& verdict = use.verdict;
   const Micros wait = WaitOf(verdict);
-  const bool known = !question.degraded || verdict.remaining > 0 || wait != Micros{0};
+  // Where nobody could tell, there is nothing but the limit.
+  const bool known = !question.degraded || verdict.remaining > 0 || wait != Micros{0} ||
+                     verdict.reset_after != Micros{0};
   if (met.rule != nullptr) {
     text.Raw(R"({"rule":)").Quoted(met.rule->id);
     text.Raw(R"(,"name":)").Quoted(met.limit->name);

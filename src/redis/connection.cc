@@ -236,6 +236,9 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
 void Client::Connection::Drop(Failure failure, const std::string& reason) {
   (state() == State::kReady ? counters_.disconnects : counters_.connect_failures).Add();
   const std::string message = address_ + ": " + reason;
+  if (last_error_ != message && on_breaker_change_) {
+    on_breaker_change_({address_, breaker_.state(), breaker_.state(), message});
+  }
   last_error_ = message;
   refused_ = failure == Failure::kRefused;
   SetState(State::kWaiting);

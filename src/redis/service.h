@@ -35,7 +35,8 @@ enum class Next : std::uint8_t {
             ///< alone.
 };
 
-/// A server's breaker has changed.
+/// A server's breaker has changed; or, if `from` is `to`, there is no connection to it, for another
+/// reason than before.
 struct BreakerChange {
   std::string_view server;  ///< For people.
   Breaker::State from;

@@ -53,7 +53,9 @@ rules::LoadReport EnvoyKeeper::Load(const rules::FileChange& change) {
   }
   if (report.outcome == rules::LoadOutcome::kRefused) {
     shared_.log.Write(LogLevel::kError,
-                      "Envoy's configuration refused; the one before stays in force",
+                      report.version == 0
+                          ? "Envoy's configuration refused"
+                          : "Envoy's configuration refused; the one before stays in force",
                       {{"version", report.version}});
   } else if (report.outcome == rules::LoadOutcome::kActivated) {
     const envoy::ConfigStatus status = shared_.envoy.Status();
@@ -75,6 +77,7 @@ std::optional<api::Condition> EnvoyKeeper::Check() const {
       .name = "envoy_config",
       .ok = !status.failing,
       .detail = "version " + std::to_string(status.version) +
+                ", domains: " + std::to_string(status.domains) +
                 (status.failing ? "; the files have mistakes, so it is not what they say" : "")};
 }
 

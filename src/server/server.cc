@@ -320,8 +320,10 @@ void Server::TellOfLoad(const rules::LoadReport& report) {
     shared_.log.Write(LogLevel::kWarn, "doubt about the rules", {{"doubt", Describe(warning)}});
   }
   if (report.outcome == rules::LoadOutcome::kRefused) {
-    shared_.log.Write(LogLevel::kError, "rules refused; those before stay in force",
-                      {{"version", report.version}});
+    shared_.log.Write(
+        LogLevel::kError,
+        report.version == 0 ? "rules refused" : "rules refused; those before stay in force",
+        {{"version", report.version}});
   } else if (report.outcome == rules::LoadOutcome::kActivated) {
     shared_.log.Write(
         LogLevel::kInfo, "rules in force",

@@ -216,6 +216,11 @@ void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
 // While a server is gone its breaker tries again and again: only the debug log has all of that.
 void Worker::TellOfBreaker(const redis::BreakerChange& change) {
   using redis::Breaker;
+  if (change.from == change.to) {
+    shared_.log.Write(telemetry::LogLevel::kWarn, "no connection to Redis",
+                      {{"server", change.server}, {"reason", change.reason}});
+    return;
+  }
   const bool opens = change.from == Breaker::State::kClosed;
   const bool closes = change.to == Breaker::State::kClosed;
   const auto level = opens    ? telemetry::LogLevel::kWarn

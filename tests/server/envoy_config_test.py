@@ -39,7 +39,7 @@ class EnvoyConfig(unittest.TestCase):
     def test_files_that_come_and_go_are_noticed(self):
         self.put("edge.yaml", GOOD.format("edge"))
         server = self.start()
-        self.assertEqual(self.condition(server), {"status": "UP", "details": {"message": "version 1"}})
+        self.assertEqual(self.condition(server), {"status": "UP", "details": {"message": "version 1, domains: 1"}})
         self.put("more.yml", GOOD.format("more"))
         self.assertTrue(until(lambda: server.metric("rate_limiter_envoy_config_domains") == 2))
         self.assertEqual(server.metric("rate_limiter_envoy_config_limits"), 2)

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import subprocess
 import unittest
 
 from running import Redis, Server, receive_all, receive_until, rules_in, until, vanish
@@ -119,6 +120,13 @@ class LateAnswers(RedisTest):
             self.assertIn(b"*8\r\n:1\r\n:1000000\r\n:999999\r\n", receive_until(other, b":0\r\n:0\r\n"))
             self.assertTrue(until(lambda: server.metric('rate_limiter_connections{protocol="http"}') == 1))
             self.assertTrue(until(lambda: server.metric('rate_limiter_connections{protocol="resp"}') == 1))
+
+    def test_why_there_is_no_connection_is_told(self):
+        set_password = ["redis-cli", "-p", str(self.redis.port), "CONFIG", "SET", "requirepass", "secret"]
+        subprocess.run(set_password, check=True, capture_output=True)
+        with self.serve(PLENTY) as server:
+            self.assertTrue(until(lambda: any("no connection to Redis" in line for line in server.log)))
+            self.assertTrue(any("NOAUTH" in line for line in server.log))
 
     def test_who_waits_for_redis_when_the_server_ends_is_answered(self):
         with self.serve(PLENTY) as server, server.connect(server.http) as client:
