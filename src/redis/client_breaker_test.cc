@@ -29,7 +29,9 @@ class ClientBreakerTest : public testing::ClientTest {
   }
 
   void Listen(Service& service) {
-    service.OnBreakerChange([this](const BreakerChange& change) { states_.push_back(change.to); });
+    service.OnBreakerChange([this](const BreakerChange& change) {
+      if (change.from != change.to) states_.push_back(change.to);
+    });
   }
 
   // Calls that nobody answers, until one is refused.
