@@ -9,7 +9,6 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import threading
 import unittest
 from pathlib import Path
 
