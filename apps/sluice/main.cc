@@ -159,8 +159,8 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
 }
 
 void AddServe(CLI::App& app, Action& action, ServeOptions& options) {
-  CLI::App* const command =
-      app.add_subcommand("serve", "Run the server: HTTP, the Redis protocol and gRPC (the default)");
+  CLI::App* const command = app.add_subcommand(
+      "serve", "Run the server: HTTP, the Redis protocol and gRPC (the default)");
   command->footer(
       "Every setting can also stand in the file, and in the environment as SLUICE_…; flags win.\n\n"
       "Example:\n  sluice serve --rules rules.yaml --http :8080 --store redis://127.0.0.1:6379");

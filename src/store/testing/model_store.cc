@@ -235,7 +235,7 @@ void ModelStore::Ledger::Decide(Call& call, const Integer& now) {
 }
 
 ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const Use& use, const Integer& now,
-                                                      View& view) {
+                                                        View& view) {
   if (use.cost == 0 || view.record.model.Holds(use.slot)) return {};
 
   const Integer needed = view.pending + use.cost - view.record.grant;
