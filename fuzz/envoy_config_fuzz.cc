@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "envoy/own_rules.h"
 #include "envoy/reader.h"
+#include "own_rules.h"
 #include "rules/reader.h"
 
 namespace {
@@ -25,20 +25,20 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-std::vector<envoy::SourceFile> FilesIn(std::string_view text) {
-  std::vector<envoy::SourceFile> files;
+std::vector<sluice::FileContent> FilesIn(std::string_view text) {
+  std::vector<sluice::FileContent> files;
   while (true) {
     const std::size_t end = text.find('\0');
-    files.push_back({.name = "file", .text = std::string(text.substr(0, end))});
+    files.push_back({.path = "file", .content = std::string(text.substr(0, end))});
     if (end == std::string_view::npos) return files;
     text.remove_prefix(end + 1);
   }
 }
 
-void CheckWords(const std::vector<sluice::rules::Mistake>& mistakes) {
-  for (const sluice::rules::Mistake& mistake : mistakes) {
-    Require(!mistake.message.empty(), "a mistake without words");
-    Require(Describe(mistake).find('\n') == std::string::npos, "a message is not one line");
+void CheckWords(const std::vector<sluice::config_text::Diagnostic>& errors) {
+  for (const sluice::config_text::Diagnostic& error : errors) {
+    Require(!error.message.empty(), "an error without words");
+    Require(Describe(error).find('\n') == std::string::npos, "a message is not one line");
   }
 }
 
@@ -62,9 +62,9 @@ void Ask(const envoy::Config& config) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto files = FilesIn({reinterpret_cast<const char*>(data), size});
   const envoy::ReadResult read = envoy::Read(files, {.merge_domains = true, .prepare = {}});
-  CheckWords(read.mistakes);
+  CheckWords(read.errors);
   CheckWords(read.warnings);
-  Require((read.config != nullptr) == read.mistakes.empty(), "refused without a word");
+  Require((read.config != nullptr) == read.errors.empty(), "refused without a word");
   if (!read.config) return 0;
   for (const envoy::Node* node : read.config->nodes()) {
     Require(node->unlimited || node->limit().reject_all || node->requests_per_unit > 0,
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   Ask(*read.config);
   if (read.config->nodes().size() > kFewLimits) return 0;
-  const envoy::OwnRules own = WriteOwnRules(*read.config);
+  const sluice::app::OwnRules own = sluice::app::WriteOwnRules(*read.config);
   Require(sluice::rules::Read("own", own.yaml).file.has_value(), "rules that are not right");
   return 0;
 }

@@ -11,7 +11,7 @@
 
 #include <simdjson.h>
 
-#include "api/envoy_request.h"
+#include "api/envoy/request.h"
 #include "api/testing/envoy_caller.h"
 
 namespace {
@@ -27,7 +27,8 @@ descriptors:
   - { key: c, quota_mode: true, rate_limit: { unit: second, requests_per_unit: 5 } }
   - { key: u, rate_limit: { unlimited: true } }
 )";
-constexpr std::string_view kRules = "rules: [{ id: calls, per: key, limit: 3/m }]";
+constexpr std::string_view kRules =
+    "attributes: [key]\nrules: [{ id: calls, per: key, limit: 3/m }]";
 
 void Require(bool holds, const char* what) {
   if (holds) return;
@@ -37,22 +38,22 @@ void Require(bool holds, const char* what) {
 
 struct Server {
   Server() {
-    const sluice::envoy::SourceFile file{.name = "d.yaml", .text = std::string(kFile)};
-    const auto report = host.envoy_config.Load({&file, 1}, host.now());
-    Require(report.outcome == sluice::rules::LoadOutcome::kActivated, "the file is wrong");
-    host.live.Load("rules.yaml", kRules, host.now());
-    host.envoy_desk.emplace(host.envoy_config,
-                            EnvoyOptions{.rule_domains = {"*"}, .ratelimit_headers = true});
+    const sluice::FileContent file{.path = "d.yaml", .content = std::string(kFile)};
+    const auto report = LoadConfig(services.envoy_config, {&file, 1}, {}, services.now());
+    Require(report.outcome == sluice::LoadOutcome::kActivated, "the file is wrong");
+    LoadRules(services.live, "rules.yaml", kRules, services.now());
+    services.envoy_state.emplace(services.envoy_config,
+                                 EnvoyOptions{.rule_domains = {"*"}, .ratelimit_headers = true});
   }
 
-  WaywardStore store;
-  HttpHost host{store};
+  DelayedStore store;
+  FakeServices services{store};
 };
 
 void AskAsProtobuf(Server& server, std::string_view message) {
   EnvoyRequest request;
   const bool is_right = ReadEnvoyRequest(message, request);
-  EnvoyCaller caller(server.host);
+  EnvoyCaller caller(server.services);
   const HeardReply reply = caller.Call(message);
   if (reply.status != sluice::wire::GrpcStatus::kOk) {
     return Require(!reply.error.empty(), "refused without a reason");
@@ -64,9 +65,9 @@ void AskAsProtobuf(Server& server, std::string_view message) {
 
 void AskAsJson(Server& server, std::string_view body) {
   static simdjson::dom::parser parser;
-  HttpLoop loop(server.host, {});
-  CountingCarrier carrier;
-  HttpSession session(loop, carrier, {.address = "127.0.0.1", .is_local = true});
+  HttpLoop loop(server.services, {});
+  FakeTransport transport;
+  HttpSession session(loop, transport, {.address = "127.0.0.1", .is_local = true});
   session.Receive("POST /json HTTP/1.1\r\nHost: h\r\nContent-Length: " +
                   std::to_string(body.size()) + "\r\n\r\n");
   session.Receive(body);

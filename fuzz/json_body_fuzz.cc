@@ -47,8 +47,8 @@ void Require(bool holds, const char* what) {
 
 struct Server {
   Server() {
-    const auto report = host.live.Load("rules.yaml", kRules, host.now());
-    Require(report.outcome == sluice::rules::LoadOutcome::kActivated, "the rules are wrong");
+    const auto report = LoadRules(services.live, "rules.yaml", kRules, services.now());
+    Require(report.outcome == sluice::LoadOutcome::kActivated, "the rules are wrong");
   }
 
   std::string Send(std::string_view bytes, std::size_t piece) {
@@ -58,11 +58,11 @@ struct Server {
     return std::exchange(session.output(), {});
   }
 
-  WaywardStore store;
-  HttpHost host{store};
-  HttpLoop loop{host, {}};
-  CountingCarrier carrier;
-  HttpSession session{loop, carrier, {.address = "127.0.0.1", .is_local = true}};
+  DelayedStore store;
+  FakeServices services{store};
+  HttpLoop loop{services, {}};
+  FakeTransport transport;
+  HttpSession session{loop, transport, {.address = "127.0.0.1", .is_local = true}};
 };
 
 void CheckAnswer(const std::string& answer, simdjson::dom::parser& parser) {
@@ -88,7 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static simdjson::dom::parser parser;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::string request(kRequests[data[0] % kRequests.size()]);
-  request += " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+  request +=
+      " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
   request += body;
 
   Server server;
@@ -97,7 +98,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (answer.starts_with("HTTP/1.1 400")) {
     Require(server.Send(request, 7) == answer, "in pieces it is refused in another way");
   }
-  Require(server.Send("GET /livez HTTP/1.1\r\nHost: h\r\n\r\n", 100).starts_with("HTTP/1.1 200"),
+  Require(server.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", 100)
+              .starts_with("HTTP/1.1 200"),
           "the connection does not go on");
   return 0;
 }

@@ -1,6 +1,7 @@
 // Any bytes are read as a rule file: it is refused with words, or what comes out keeps the promises
 // of the model, compiles, and answers calls.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -9,11 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "match/rule_set.h"
 #include "rules/reader.h"
-#include "rules/rule_set.h"
+#include "rules/rollout_text.h"
 
 namespace {
 
+namespace config_text = sluice::config_text;
+namespace match = sluice::match;
 namespace rules = sluice::rules;
 
 void Require(bool holds, const char* what) {
@@ -26,18 +30,18 @@ bool IsOneLine(std::string_view text) {
   return !text.empty() && text.find('\n') == std::string_view::npos;
 }
 
-void CheckMistakes(const std::vector<rules::Mistake>& mistakes) {
-  const rules::Mistake* last = nullptr;
-  for (const rules::Mistake& mistake : mistakes) {
-    Require(IsOneLine(rules::Describe(mistake)), "a message is not one line");
-    Require(!mistake.message.empty(), "a mistake without words");
+void CheckErrors(const std::vector<config_text::Diagnostic>& errors) {
+  const config_text::Diagnostic* last = nullptr;
+  for (const config_text::Diagnostic& error : errors) {
+    Require(IsOneLine(config_text::Describe(error)), "a message is not one line");
+    Require(!error.message.empty(), "an error without words");
     if (last != nullptr) {
-      const bool in_order = last->position.line < mistake.position.line ||
-                            (last->position.line == mistake.position.line &&
-                             last->position.column <= mistake.position.column);
-      Require(in_order, "mistakes are not in the order of the file");
+      const bool in_order = last->position.line < error.position.line ||
+                            (last->position.line == error.position.line &&
+                             last->position.column <= error.position.column);
+      Require(in_order, "errors are not in the order of the file");
     }
-    last = &mistake;
+    last = &error;
   }
 }
 
@@ -62,7 +66,12 @@ void CheckFile(const rules::RuleFile& file) {
   for (const rules::Rule& rule : file.rules) {
     Require(!rule.id.empty(), "a rule without an id");
     CheckVariants(rule.variants);
-    for (const rules::Override& other : rule.overrides) CheckVariants(other.variants);
+    const bool has_from = rule.rollout && rule.rollout->has_from;
+    if (has_from) CheckVariants(rule.rollout->from);
+    for (const rules::Override& other : rule.overrides) {
+      CheckVariants(other.variants);
+      if (has_from) CheckVariants(other.from);
+    }
     for (const rules::Condition& condition : rule.match) {
       Require((condition.presence == rules::Presence::kAny) != condition.any_of.empty(),
               "a condition that says nothing, or two things");
@@ -70,24 +79,35 @@ void CheckFile(const rules::RuleFile& file) {
   }
 }
 
+// The numbers of a file fit the file itself: `from` that is filled in is read without an error.
+void CheckFilledIn(const rules::RuleFile& file, std::string_view text) {
+  const sluice::WallTime now{std::chrono::seconds(1'794'744'000)};
+  rules::RuleFile previous = file;
+  for (rules::Rule& rule : previous.rules) rule.rollout.reset();
+  const rules::FilledText filled = rules::FillInFrom(previous, text, now);
+  Require(rules::Read("rules.yaml", filled.yaml).file.has_value(), "`from` was filled in wrongly");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   rules::ReadResult result = rules::Read("rules.yaml", text);
-  CheckMistakes(result.mistakes);
-  CheckMistakes(result.warnings);
-  Require(result.file.has_value() == result.mistakes.empty(), "refused without a word");
+  CheckErrors(result.errors);
+  CheckErrors(result.warnings);
+  Require(result.file.has_value() == result.errors.empty(), "refused without a word");
   if (!result.file) return 0;
   CheckFile(*result.file);
-  const auto compiled = rules::RuleSet::Compile(*std::move(result.file));
-  const rules::Attribute attributes[] = {{"api_key", "sk_prod_1"},
-                                         {"ip", "10.0.0.1"},
-                                         {"endpoint", "/v1/orders/7?x=1"},
-                                         {"method", "GET"},
-                                         {"user", "alice"}};
-  rules::Match match;
-  compiled->Find(attributes, 1, match);
-  compiled->Find({}, 0, match);
+  CheckFilledIn(*result.file, text);
+  const auto compiled = match::RuleSet::Compile(*std::move(result.file));
+  const sluice::Attribute attributes[] = {{"api_key", "sk_prod_1"},
+                                          {"ip", "10.0.0.1"},
+                                          {"endpoint", "/v1/orders/7?x=1"},
+                                          {"method", "GET"},
+                                          {"user", "alice"}};
+  match::Match matched;
+  const sluice::WallTime now{std::chrono::seconds(1'794'744'000)};
+  compiled->Find(attributes, 1, now, matched);
+  compiled->Find({}, 0, now, matched);
   return 0;
 }

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "trace_reader.h"
+#include "simulate/trace_reader.h"
 
 namespace {
 
-using sluice::app::TraceReader;
+using sluice::simulate::TraceReader;
 
 void Require(bool holds, const char* what) {
   if (holds) return;
@@ -26,7 +26,7 @@ void Require(bool holds, const char* what) {
 std::string Describe(const TraceReader& reader, TraceReader::Item item) {
   std::string text = std::to_string(reader.line()) + ": ";
   if (item != TraceReader::Item::kCall) return text + reader.problem();
-  const sluice::app::TraceRow& row = reader.row();
+  const sluice::simulate::TraceRow& row = reader.row();
   text += std::to_string(row.time.time_since_epoch().count()) + " cost " + std::to_string(row.cost);
   if (row.duration) text += " for " + std::to_string(row.duration->count());
   for (const auto& attribute : row.attributes) {
