@@ -15,6 +15,8 @@ int RunBench(const char* program, int argc, char** argv,
     const std::string_view argument = argv[i];
     if (argument == "--quick") {
       options.quick = true;
+    } else if (argument == "--alone") {
+      options.alone = true;
     } else if (argument == "--json" && i + 1 < argc) {
       options.json = argv[++i];
     } else if (std::find(variants.begin(), variants.end(), argument) != variants.end()) {
@@ -22,7 +24,7 @@ int RunBench(const char* program, int argc, char** argv,
     } else {
       std::string own;
       for (const std::string& variant : variants) own += " [" + variant + "]";
-      std::fprintf(stderr, "usage: %s [--quick] [--json FILE]%s\n", program, own.c_str());
+      std::fprintf(stderr, "usage: %s [--quick] [--alone] [--json FILE]%s\n", program, own.c_str());
       return 2;
     }
   }

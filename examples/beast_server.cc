@@ -1,5 +1,5 @@
-// A server made with Boost.Beast, with Sluice in front of what it answers. A thread for each
-// connection keeps it short; the filter may be asked from any number of threads.
+// An HTTP server with Boost.Beast that limits its callers. A thread for each connection keeps it
+// short; the filter may be called from any number of threads.
 //
 //     example_beast_server [port] [rule file] [trusted proxy]...
 
@@ -45,7 +45,7 @@ sluice::HttpVerdict Ask(sluice::HttpFilter& filter, const Request& request,
                        .peer = peer});
 }
 
-// What the program itself does.
+// The work of the program itself.
 void Handle(const Request& request, Response& response) {
   response.set(http::field::content_type, "text/plain");
   if (request.target() == "/hello") {

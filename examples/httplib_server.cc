@@ -1,4 +1,4 @@
-// A server made with cpp-httplib, with Sluice in front of all its handlers.
+// An HTTP server with cpp-httplib that limits its callers before any handler runs.
 //
 //     example_httplib_server [port] [rule file] [trusted proxy]...
 
@@ -22,7 +22,7 @@ rules:
 sluice::HttpVerdict Ask(sluice::HttpFilter& filter, const httplib::Request& request) {
   std::vector<sluice::HttpField> headers;
   for (const auto& [name, value] : request.headers) headers.push_back({name, value});
-  // cpp-httplib tells of the peer in headers of its own making, too; what counts is this.
+  // cpp-httplib also adds headers of its own with the peer's address; only this one is reliable.
   return filter.Check({.method = request.method,
                        .target = request.target,
                        .headers = headers,

@@ -1,5 +1,5 @@
-// Many threads, many users, one limiter: each user has a budget of their own, whichever thread
-// serves them. A Limiter may be called from any number of threads at any time.
+// Many threads, many users, one limiter: each user has its own budget, whichever thread
+// serves it. A Limiter may be called from any number of threads at any time.
 
 #include <array>
 #include <atomic>
@@ -29,7 +29,7 @@ constexpr int kPaidCalls = 100;
 
 int main() {
   auto limiter = sluice::Limiter::InMemory();
-  // So many calls an hour; the hour begins with a user's first call.
+  // A number of calls per hour; the hour begins with a user's first call.
   const auto hourly = [](int calls) {
     return sluice::Limit::FixedWindow(
         {.limit = calls, .window = std::chrono::hours(1), .anchor = sluice::Anchor::kFirstHit});
@@ -37,7 +37,7 @@ int main() {
   const auto free_limit = hourly(kFreeCalls);
   const auto paid_limit = hourly(kPaidCalls);
   if (!limiter || !free_limit || !paid_limit) return 1;
-  // The name says which budget is meant: "free" and "paid" of one user would be two budgets.
+  // The name is part of the key: "free" and "paid" of one user would be two budgets.
   const sluice::NamedLimit free{"free", *free_limit};
   const sluice::NamedLimit paid{"paid", *paid_limit};
 

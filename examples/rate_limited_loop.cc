@@ -1,7 +1,7 @@
-// A loop that must not go faster than somebody allows, in two ways:
+// A loop that keeps to a rate, in two ways:
 //
-// - A token bucket lets bursts through. When it is empty, it says how long to wait before the same
-//   call succeeds (`retry_after`).
+// - A token bucket lets bursts through. When it is empty, it returns the time until the same call
+//   succeeds (`retry_after`).
 // - A leaky bucket spaces calls evenly. It lets a call in at once and says how long that call must
 //   wait for its turn (`delay`); only when the queue is full does it deny.
 
@@ -19,7 +19,7 @@ constexpr std::int64_t kBurst = 5;
 
 double Milliseconds(sluice::Micros span) { return static_cast<double>(span.count()) / 1000; }
 
-// Does all jobs, and returns how much time lay between the first and the last of them.
+// Runs all jobs, and returns the time between the first and the last of them.
 sluice::Micros DoJobs(sluice::Limiter& limiter, const sluice::NamedLimit& limit) {
   sluice::WallTime first;
   sluice::WallTime last;
@@ -28,10 +28,10 @@ sluice::Micros DoJobs(sluice::Limiter& limiter, const sluice::NamedLimit& limit)
     for (;;) {
       const auto decision = limiter.Check(limit, "worker", 1, &status);
       if (decision->allowed) break;
-      std::this_thread::sleep_for(decision->headline.retry_after);
+      std::this_thread::sleep_for(decision->tightest.retry_after);
     }
     std::this_thread::sleep_for(status.verdict.delay);  // Zero unless the bucket is leaky.
-    // Here the job would be done. `receipt.at` is the moment at which it was let in.
+    // The job would run here. `receipt.at` is the time at which it was admitted.
     last = status.receipt.at + status.verdict.delay;
     if (job == 0) first = last;
   }

@@ -3,7 +3,7 @@
 //
 // - CheckAll takes from both limits or from neither: a call that one of them denies costs nothing
 //   in the other.
-// - Settle corrects the estimate to the real usage, in the window in which it was taken.
+// - Settle corrects the estimate to the real usage, in the window in which they were taken.
 // - Refund gives everything back, for calls that failed.
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// What came of a call to the model. (There is no model here: the caller says what happens.)
+// The result of a call to the model. (There is no model here: the caller sets the result.)
 struct Answer {
   bool failed = false;
   std::int64_t tokens_used = 0;
@@ -28,7 +28,7 @@ class ModelGate {
   ModelGate(sluice::Limiter& limiter, const sluice::Limit& requests, const sluice::Limit& tokens)
       : limiter_(limiter), requests_{"requests", requests}, tokens_{"tokens", tokens} {}
 
-  // False if the call may not be made now.
+  // Returns false if the call may not be made now.
   bool Call(std::string_view api_key, std::int64_t estimated_tokens, const Answer& answer) {
     const std::array<sluice::LimitUse, 2> uses{{
         {.limit = &requests_, .key = api_key, .cost = 1},
@@ -41,11 +41,11 @@ class ModelGate {
       return false;
     }
     if (!decision->allowed) {
-      // The headline is about the limit with the longest wait.
+      // The tightest limit is the one with the longest wait.
       std::printf("denied by %s\n", uses[decision->index].limit->name.c_str());
       return false;
     }
-    // Receipts say where things were taken from. Each is good for one refund or settlement.
+    // A receipt says where units were taken from. It is valid for one refund or settlement.
     if (answer.failed) {
       (void)limiter_.Refund(requests_, api_key, statuses[0].receipt);
       (void)limiter_.Refund(tokens_, api_key, statuses[1].receipt);
@@ -58,7 +58,7 @@ class ModelGate {
   // "<requests left>/<tokens left>"
   std::string Left(std::string_view api_key) const {
     const auto left = [&](const sluice::NamedLimit& limit) {
-      return std::to_string(limiter_.Peek(limit, api_key, 0)->headline.remaining);
+      return std::to_string(limiter_.Peek(limit, api_key, 0)->tightest.remaining);
     };
     return left(requests_) + "/" + left(tokens_);
   }

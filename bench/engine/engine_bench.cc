@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <malloc.h>
@@ -38,6 +40,13 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// What this thread has used of a processor.
+double ThreadCpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 std::int64_t NowMicros() {
   return std::chrono::duration_cast<Micros>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -54,6 +63,21 @@ std::size_t ResidentBytes() {
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+struct Pace {
+  double per_second;  // In all threads.
+  double cpu_nanos;   // For each check.
+};
+
+double MedianOf(const std::vector<Pace>& rounds, double Pace::* figure) {
+  std::vector<double> values;
+  for (const Pace& round : rounds) values.push_back(round.*figure);
+  return Median(std::move(values));
+}
+
+Pace MedianOf(const std::vector<Pace>& rounds) {
+  return {MedianOf(rounds, &Pace::per_second), MedianOf(rounds, &Pace::cpu_nanos)};
 }
 
 // Keys in the order of their use. Requests bring their keys along in buffers that were just read,
@@ -101,9 +125,10 @@ struct Contender {
   std::function<std::size_t(const Traffic&)> batched;
 };
 
-// Runs `work` on each thread's traffic at once; returns checks per second in all.
-double Rate(const std::vector<Traffic>& traffic,
+// Runs `work` on each thread's traffic at once.
+Pace PaceOf(const std::vector<Traffic>& traffic,
             const std::function<std::size_t(const Traffic&)>& work) {
+  std::atomic<double> cpu_seconds{0};
   std::barrier start(static_cast<std::ptrdiff_t>(traffic.size()) + 1);
   std::vector<std::thread> threads;
   std::atomic<std::size_t> allowed{0};
@@ -112,7 +137,9 @@ double Rate(const std::vector<Traffic>& traffic,
     checks += mine.size();
     threads.emplace_back([&] {
       start.arrive_and_wait();
+      const double before = ThreadCpuSeconds();
       allowed += work(mine);
+      cpu_seconds += ThreadCpuSeconds() - before;
     });
   }
   start.arrive_and_wait();
@@ -120,7 +147,8 @@ double Rate(const std::vector<Traffic>& traffic,
   for (std::thread& thread : threads) thread.join();
   const double took = Seconds() - began;
   if (allowed == 0) std::abort();  // Nothing passed: not a measurement.
-  return static_cast<double>(checks) / took;
+  const auto all = static_cast<double>(checks);
+  return {.per_second = all / took, .cpu_nanos = cpu_seconds * 1e9 / all};
 }
 
 const NamedLimit& TheLimit() {
@@ -182,8 +210,8 @@ struct Speed {
   const char* distribution;
   const char* mode;
   int threads;
-  double ours;
-  double theirs;
+  Pace ours;
+  Pace theirs;
 };
 
 struct Memory {
@@ -234,8 +262,8 @@ class Run {
     } else {
       std::printf("\n%zu keys\n", keys);
     }
-    std::printf("  %-8s %-8s %7s %12s %12s %7s\n", "keys are", "asked", "threads", "sluice M/s",
-                "careful M/s", "ratio");
+    std::printf("  %-8s %-8s %7s %12s %9s %12s %7s\n", "keys are", "asked", "threads", "sluice M/s",
+                "ns CPU", "careful M/s", "ratio");
     for (const char* distribution : {"uniform", "zipf"}) {
       for (const int threads : {1, 2}) {
         Measure(limiter, careful, keys, distribution, threads);
@@ -250,9 +278,11 @@ class Run {
     for (const Speed& s : speed_) {
       out << separator << "    {\"keys\": " << s.keys << ", \"distribution\": \"" << s.distribution
           << "\", \"mode\": \"" << s.mode << "\", \"threads\": " << s.threads
-          << ", \"sluice_per_second\": " << std::llround(s.ours)
-          << ", \"careful_per_second\": " << std::llround(s.theirs)
-          << ", \"ratio\": " << s.ours / s.theirs << "}";
+          << ", \"sluice_per_second\": " << std::llround(s.ours.per_second)
+          << ", \"sluice_cpu_nanos\": " << s.ours.cpu_nanos
+          << ", \"careful_per_second\": " << std::llround(s.theirs.per_second)
+          << ", \"careful_cpu_nanos\": " << s.theirs.cpu_nanos
+          << ", \"ratio\": " << s.ours.per_second / s.theirs.per_second << "}";
       separator = ",\n";
     }
     out << "\n  ],\n  \"bytes_per_key\": [";
@@ -281,16 +311,17 @@ class Run {
     const Contender them = Theirs(careful);
     for (const char* mode : {"single", "batched"}) {
       const bool batched = std::strcmp(mode, "batched") == 0;
-      std::vector<double> ours;
-      std::vector<double> theirs;
+      std::vector<Pace> ours;
+      std::vector<Pace> theirs;
       for (int round = 0; round < rounds_; ++round) {
-        ours.push_back(sluice::bench::Rate(traffic, batched ? us.batched : us.single));
-        theirs.push_back(sluice::bench::Rate(traffic, batched ? them.batched : them.single));
+        ours.push_back(PaceOf(traffic, batched ? us.batched : us.single));
+        theirs.push_back(PaceOf(traffic, batched ? them.batched : them.single));
       }
-      const Speed s{keys, distribution, mode, threads, Median(ours), Median(theirs)};
+      const Speed s{keys, distribution, mode, threads, MedianOf(ours), MedianOf(theirs)};
       speed_.push_back(s);
-      std::printf("  %-8s %-8s %7d %12.2f %12.2f %6.1fx\n", distribution, mode, threads,
-                  s.ours / 1e6, s.theirs / 1e6, s.ours / s.theirs);
+      std::printf("  %-8s %-8s %7d %12.2f %9.1f %12.2f %6.1fx\n", distribution, mode, threads,
+                  s.ours.per_second / 1e6, s.ours.cpu_nanos, s.theirs.per_second / 1e6,
+                  s.ours.per_second / s.theirs.per_second);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "load/contest.h"
 #include "load/sluice_server.h"
@@ -33,10 +34,10 @@ Side Ask(const Process& server, const std::string& path, const std::string& quer
 class Bench {
  public:
   explicit Bench(const Options& options)
-      : contest_(options, "HTTP/1.1, 64 connections, 100 000 keys") {}
+      : alone_(options.alone), contest_(options, "HTTP/1.1, 64 connections, 100 000 keys") {}
 
   void Run() {
-    if (nginx_.process() == nullptr) std::printf("nginx is not installed: skipped\n");
+    if (!alone_ && nginx_.process() == nullptr) std::printf("nginx is not installed: skipped\n");
     contest_.report().BeginSpeeds("a check by rules; nginx: limit_req per key, then 200", "sluice",
                                   "nginx");
     Pair allowed = MakePair("", kNginxLimited);
@@ -46,6 +47,12 @@ class Bench {
     Pair denied = MakePair("&endpoint=/closed", kNginxClosed);
     contest_.Speeds("denied", denied, Expect::kDenied, kDepths);
 
+    if (!alone_) CompareWithPeer(allowed, most);
+    contest_.Finish();
+  }
+
+ private:
+  void CompareWithPeer(Pair& allowed, const std::vector<Most>& most) {
     contest_.report().BeginSpeeds("a check by rules; nginx: return 200 without a limit", "sluice",
                                   "nginx");
     Pair bare = MakePair("", kNginxBare);
@@ -53,20 +60,19 @@ class Bench {
 
     contest_.report().BeginLatencies("open loop at half of what sluice managed", "sluice", "nginx");
     contest_.Latencies("allowed", allowed, kDepths, most);
-    contest_.Finish();
   }
 
- private:
   Pair MakePair(const std::string& query, const std::string& nginx_path) const {
     Pair pair{Ask(sluice_, "/api/v1/rate-limit/check", query), std::nullopt};
     if (nginx_.process() != nullptr) pair.theirs.emplace(Ask(*nginx_.process(), nginx_path));
     return pair;
   }
 
+  const bool alone_;
   Contest contest_;
-  rules::testing::Folder folder_;
+  testing::Folder folder_;
   Process sluice_ = StartSluice("--http", 1, folder_);
-  Nginx nginx_;
+  Nginx nginx_{alone_};
 };
 
 }  // namespace

@@ -46,12 +46,12 @@ http {
 
 }  // namespace
 
-Nginx::Nginx() {
+Nginx::Nginx(bool alone) {
   const std::string program = FindProgram("nginx");
-  if (program.empty()) return;
+  if (alone || program.empty()) return;
   const std::uint16_t port = redis::testing::FreePort();
   const std::string config = folder_ / "nginx.conf";
-  rules::testing::WriteInPlace(config, ConfigFor(port));
+  testing::WriteInPlace(config, ConfigFor(port));
   process_.emplace(std::vector<std::string>{program, "-p", folder_.path().string(), "-e", "stderr",
                                             "-c", config},
                    port, PlacesFor(1).server);

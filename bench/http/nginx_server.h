@@ -15,13 +15,14 @@ inline constexpr const char* kNginxBare = "/bare";      ///< `return 200`, with 
 /// nginx with one worker, whose limits are per key. Empty if nginx is not installed.
 class Nginx {
  public:
-  Nginx();
+  /// Not started if the server is measured alone.
+  explicit Nginx(bool alone);
 
-  /// Null if it is not installed.
+  /// Null if it was not started.
   [[nodiscard]] const Process* process() const { return process_ ? &*process_ : nullptr; }
 
  private:
-  rules::testing::Folder folder_;
+  testing::Folder folder_;
   std::optional<Process> process_;
 };
 

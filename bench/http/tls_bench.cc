@@ -108,7 +108,7 @@ class TlsBench {
 
   const Options options_;
   std::string wrk_;
-  rules::testing::Folder folder_;
+  testing::Folder folder_;
   Process plain_ = StartSluice("--http", 1, folder_);
   Process tls_ = StartSluice("--http-tls", 1, folder_, TlsFlags());
 };

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/folder.h"
 #include "load/process.h"
 #include "redis/testing/redis_cluster.h"
 #include "redis/testing/redis_server.h"
-#include "rules/testing/folder.h"
 
 namespace sluice::bench {
 
@@ -38,7 +38,7 @@ class Fleet {
   [[nodiscard]] const Process& first() const { return *nodes_.front(); }
 
  private:
-  rules::testing::Folder folder_;
+  testing::Folder folder_;
   std::vector<std::unique_ptr<Process>> nodes_;
 };
 

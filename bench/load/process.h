@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "rules/testing/folder.h"
+#include "base/testing/folder.h"
 
 namespace sluice::bench {
 
@@ -43,7 +43,7 @@ class Process {
   [[nodiscard]] std::chrono::nanoseconds Cpu() const;
 
  private:
-  rules::testing::Folder folder_;  ///< For what it prints.
+  testing::Folder folder_;  ///< For what it prints.
   std::uint16_t port_;
   pid_t pid_ = 0;
 };

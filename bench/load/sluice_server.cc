@@ -1,5 +1,6 @@
 #include "load/sluice_server.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "redis/testing/redis_server.h"
@@ -13,22 +14,27 @@ constexpr const char* kRules = R"(rules:
   - { id: closed, match: { endpoint: /closed }, limit: 1 per day }
 )";
 
+std::filesystem::path ServerUnderTest() {
+  if (const char* given = std::getenv("SLUICE")) return given;
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
+}
+
 }  // namespace
 
-Process StartSluice(const std::string& listen, std::size_t loops,
-                    const rules::testing::Folder& folder, const std::vector<std::string>& more) {
+Process StartSluice(const std::string& listen, std::size_t loops, const testing::Folder& folder,
+                    const std::vector<std::string>& more) {
   return StartSluiceOn("memory", kRules, listen, loops, folder, PlacesFor(loops).server, more);
 }
 
 Process StartSluiceOn(const std::string& store, const std::string& rules, const std::string& listen,
-                      std::size_t loops, const rules::testing::Folder& folder, const Cores& cores,
+                      std::size_t loops, const testing::Folder& folder, const Cores& cores,
                       const std::vector<std::string>& more) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sluice";
   const std::string rule_file = folder / "rules.yaml";
-  rules::testing::WriteInPlace(rule_file, rules);
+  testing::WriteInPlace(rule_file, rules);
   const std::uint16_t port = redis::testing::FreePort();
-  std::vector<std::string> command{program.string(), "serve",   "--store",   store,
-                                   "--rules",        rule_file, "--threads", std::to_string(loops)};
+  std::vector<std::string> command{
+      ServerUnderTest().string(), "serve", "--store", store, "--rules", rule_file, "--threads",
+      std::to_string(loops)};
   for (const std::string plain : {"--http", "--resp", "--grpc"}) {
     if (plain != listen) command.insert(command.end(), {plain, "none"});
   }

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "rules/attributes.h"
-#include "rules/call.h"
-#include "rules/compiled_rule.h"
-#include "rules/condition.h"
+#include "match/attributes.h"
+#include "match/compiled_rule.h"
+#include "match/condition.h"
+#include "match/match_input.h"
 #include "rules/endpoint_templates.h"
 #include "rules/model.h"
 
@@ -22,14 +22,14 @@ class PlainLoop {
   explicit PlainLoop(const rules::RuleFile& file);
 
   /// How many limits the call meets.
-  std::size_t Find(rules::Attributes attributes, std::int64_t cost);
+  std::size_t Find(match::Attributes attributes, std::int64_t cost);
 
  private:
   const rules::RuleFile& file_;
-  rules::Slots slots_;
-  std::vector<rules::CompiledRule> rules_;
+  match::Slots slots_;
+  std::vector<match::CompiledRule> rules_;
   rules::EndpointTemplates templates_;
-  rules::Call call_;
+  match::MatchInput call_;
   std::string text_;
 };
 

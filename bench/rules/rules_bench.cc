@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "match/explain.h"
+#include "match/rule_set.h"
 #include "plain_loop.h"
-#include "rules/explain.h"
 #include "rules/reader.h"
-#include "rules/rule_set.h"
 #include "run_bench.h"
 #include "workload.h"
 
@@ -36,13 +36,13 @@ double Seconds() {
 rules::RuleFile Load(const std::string& text) {
   rules::ReadResult result = rules::Read("bench.yaml", text);
   if (result.file) return *std::move(result.file);
-  for (const auto& mistake : result.mistakes) {
-    std::fprintf(stderr, "%s\n", mistake.message.c_str());
+  for (const auto& error : result.errors) {
+    std::fprintf(stderr, "%s\n", error.message.c_str());
   }
   std::abort();
 }
 
-using Find = std::function<void(rules::Attributes)>;
+using Find = std::function<void(match::Attributes)>;
 
 // Calls `find` with one request after the other for about so long; returns calls per second.
 double Rate(const Requests& requests, double seconds, const Find& find) {
@@ -73,7 +73,7 @@ class Run {
   explicit Run(bool quick) : rounds_(quick ? 3 : 7), seconds_(quick ? 0.05 : 0.2) {}
 
   void Matches(std::size_t count) {
-    const auto set = rules::RuleSet::Compile(Load(RuleFileText(count)));
+    const auto set = match::RuleSet::Compile(Load(RuleFileText(count)));
     PlainLoop loop(set->file());
     std::mt19937_64 random(1);
     std::vector<Requests::Values> calls;
@@ -82,9 +82,9 @@ class Run {
       calls.push_back(TeamCall(team, random()));
     }
     const Requests requests(calls);
-    rules::Match match;
+    match::Match match;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      set->Find(requests[i], 1, match);
+      set->Find(requests[i], 1, WallTime{}, match);
       const std::size_t plain = loop.Find(requests[i], 1);
       if (match.limits().size() != 3 || plain != 3) {
         std::fprintf(stderr, "expected 3 limits, found %zu and %zu\n", match.limits().size(),
@@ -94,13 +94,13 @@ class Run {
     }
     Measure(
         std::to_string(count) + " rules", requests,
-        [&](rules::Attributes request) { set->Find(request, 1, match); },
-        [&](rules::Attributes request) { loop.Find(request, 1); });
+        [&](match::Attributes request) { set->Find(request, 1, WallTime{}, match); },
+        [&](match::Attributes request) { loop.Find(request, 1); });
   }
 
   void Lists() {
-    const auto set = rules::RuleSet::Compile(Load(ListFileText(kListEntries)));
-    const auto bare = rules::RuleSet::Compile(Load(ListFileText(0)));
+    const auto set = match::RuleSet::Compile(Load(ListFileText(kListEntries)));
+    const auto bare = match::RuleSet::Compile(Load(ListFileText(0)));
     std::mt19937_64 random(1);
     for (const bool listed : {false, true}) {
       std::vector<Requests::Values> calls;
@@ -109,15 +109,15 @@ class Run {
         calls.push_back(PlainCall(ListedKey(entry), ListedIp(entry)));
       }
       const Requests requests(calls);
-      rules::Match match;
+      match::Match match;
       for (std::size_t i = 0; i < requests.size(); ++i) {
-        set->Find(requests[i], 1, match);
-        if ((match.listed() == rules::Listed::kDenied) != listed) std::abort();
+        set->Find(requests[i], 1, WallTime{}, match);
+        if ((match.listed() == match::Listed::kDenied) != listed) std::abort();
       }
       Measure(
           listed ? "on a list of 100000" : "not on a list of 100000", requests,
-          [&](rules::Attributes request) { set->Find(request, 1, match); },
-          [&](rules::Attributes request) { bare->Find(request, 1, match); });
+          [&](match::Attributes request) { set->Find(request, 1, WallTime{}, match); },
+          [&](match::Attributes request) { bare->Find(request, 1, WallTime{}, match); });
     }
   }
 
@@ -129,7 +129,7 @@ class Run {
       const double began = Seconds();
       rules::RuleFile file = Load(text);
       const double loaded = Seconds();
-      const auto set = rules::RuleSet::Compile(std::move(file));
+      const auto set = match::RuleSet::Compile(std::move(file));
       read.push_back(loaded - began);
       compile.push_back(Seconds() - loaded);
     }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rules/attributes.h"
+#include "match/attributes.h"
 
 namespace sluice::bench {
 
@@ -24,14 +24,14 @@ class Requests {
   explicit Requests(const std::vector<Values>& calls);
 
   [[nodiscard]] std::size_t size() const { return attributes_.size() / width_; }
-  [[nodiscard]] rules::Attributes operator[](std::size_t i) const {
+  [[nodiscard]] match::Attributes operator[](std::size_t i) const {
     return {attributes_.data() + i * width_, width_};
   }
 
  private:
   std::size_t width_;
   std::string text_;
-  std::vector<rules::Attribute> attributes_;
+  std::vector<Attribute> attributes_;
 };
 
 /// API key, address, endpoint, method, tier, user and model of a call by a team; meets the team's

@@ -18,8 +18,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "api/call_counters.h"
+#include "limiter/decision_counters.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics_page.h"
+#include "telemetry/series.h"
 
 namespace sluice::telemetry {
 namespace {
@@ -35,35 +38,54 @@ double Nanos() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// What a call met: one in eight is denied, and the rules come in no order.
-struct Met {
-  RuleSeries series;
+using limiter::Allowed;
+
+SeriesIds Limits() { return {{"rule", "limit", "algorithm"}, {{"_other", "_other", "any"}}}; }
+
+/// The counters of a loop that a decision needs.
+struct Counters {
+  explicit Counters(const SeriesIds& ids) : limits(ids) {}
+
+  api::CallCounters calls;
+  limiter::DecisionCounters decisions;
+  SeriesCounters<limiter::LimitCounters> limits;
+  std::uint32_t until_sample = 61;
+};
+
+// A limit that a call matched: one in eight is denied, and the rules come in no order.
+struct Matched {
+  Series series;
   Allowed allowed;
 };
 
-std::vector<Met> Traffic(RuleIds& ids) {
-  std::vector<Met> traffic;
+std::vector<Matched> Traffic(SeriesIds& ids) {
+  std::vector<Matched> traffic;
   std::uint64_t random = 1;
   for (int i = 0; i < 4096; ++i) {
     random = random * 6364136223846793005U + 1442695040888963407U;
     const auto rule = "rule" + std::to_string((random >> 33) % kRules);
-    traffic.push_back({ids.Intern(rule, Algorithm::kTokenBucket),
+    traffic.push_back({ids.Intern({rule, "requests", "token_bucket"}),
                        (random >> 50) % 8 == 0 ? Allowed::kNo : Allowed::kYes});
   }
   return traffic;
 }
 
 /// A decision over one limit, as a loop counts it.
-double PerDecision(LoopCounters& counters, const std::vector<Met>& traffic) {
+double PerDecision(Counters& counters, const std::vector<Matched>& traffic) {
   const double begin = Nanos();
   for (std::size_t i = 0; i < kCalls; ++i) {
-    const Met& met = traffic[i % 4096];
-    counters.CountLimit(met.series, met.allowed);
-    counters.CountCall(Protocol::kResp,
-                       met.allowed == Allowed::kYes ? CallOutcome::kAllowed : CallOutcome::kDenied);
-    if (counters.SampleThis()) {
-      counters.RecordCheck(Algorithm::kTokenBucket, met.allowed,
-                           std::chrono::nanoseconds(i % 5000));
+    const Matched& matched = traffic[i % 4096];
+    const bool allowed = matched.allowed == Allowed::kYes;
+    limiter::LimitCounters& limit = counters.limits[matched.series];
+    (allowed ? limit.allowed : limit.denied).Add();
+    counters.calls
+        .calls[api::Protocol::kResp]
+              [allowed ? api::CallOutcome::kAllowed : api::CallOutcome::kDenied]
+        .Add();
+    if (--counters.until_sample == 0) {
+      counters.until_sample = 61;
+      counters.decisions.check_times[Algorithm::kTokenBucket][matched.allowed].Record(
+          std::chrono::nanoseconds(i % 5000));
     }
   }
   return (Nanos() - begin) / kCalls;
@@ -71,12 +93,12 @@ double PerDecision(LoopCounters& counters, const std::vector<Met>& traffic) {
 
 /// The same two counts with an atomic addition each, by this thread alone.
 double PerDecisionShared(std::vector<std::atomic<std::uint64_t>>& cells,
-                         const std::vector<Met>& traffic) {
+                         const std::vector<Matched>& traffic) {
   const double begin = Nanos();
   for (std::size_t i = 0; i < kCalls; ++i) {
-    const Met& met = traffic[i % 4096];
-    const auto allowed = static_cast<std::size_t>(met.allowed);
-    cells[met.series.index * 2 + allowed].fetch_add(1, std::memory_order_relaxed);
+    const Matched& matched = traffic[i % 4096];
+    const auto allowed = static_cast<std::size_t>(matched.allowed);
+    cells[matched.series.index * 2 + allowed].fetch_add(1, std::memory_order_relaxed);
     cells[allowed].fetch_add(1, std::memory_order_relaxed);
   }
   return (Nanos() - begin) / kCalls;
@@ -90,13 +112,21 @@ double PerSampledTime(Histogram& histogram) {
   return (Nanos() - begin) / kCalls;
 }
 
-double PerPage(const RuleIds& ids, const LoopCounters& counters) {
+double PerPage(const SeriesIds& ids, const Counters& counters) {
   const double begin = Nanos();
-  const std::array<const LoopCounters*, 2> loops{&counters, &counters};
-  MetricsSnapshot snapshot;
-  ReadLoops(ids, loops, snapshot);
+  api::CallCounters calls;
+  limiter::DecisionCounters decisions;
+  SeriesTotals<limiter::LimitCounters> limits(ids);
+  for (int loop = 0; loop < 2; ++loop) {
+    calls += counters.calls;
+    decisions += counters.decisions;
+    limits.Add(counters.limits);
+  }
   std::string page;
-  AppendMetricsPage(snapshot, MetricsFormat::kPrometheus, {}, page);
+  PrometheusText text(page, MetricsFormat::kPrometheus, {});
+  WriteMetrics(text, calls);
+  WriteMetrics(text, decisions);
+  WriteMetrics(text, limits.Read());
   return Nanos() - begin;
 }
 
@@ -136,16 +166,16 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  RuleIds ids;
-  const std::vector<Met> traffic = Traffic(ids);
-  LoopCounters counters(ids);
+  SeriesIds ids = Limits();
+  const std::vector<Matched> traffic = Traffic(ids);
+  Counters counters(ids);
   std::vector<std::atomic<std::uint64_t>> shared(2 * ids.capacity());
-  Histogram histogram;
-  RuleIds many_ids;
+  sluice::Histogram histogram;
+  SeriesIds many_ids = Limits();
   for (int i = 0; i < 10'000; ++i) {
-    many_ids.Intern("a-rule-with-a-name-" + std::to_string(i), sluice::Algorithm::kTokenBucket);
+    many_ids.Intern({"a-rule-with-a-name-" + std::to_string(i), "requests", "token_bucket"});
   }
-  const LoopCounters many(many_ids);
+  const Counters many(many_ids);
   const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   Log log({.format = LogFormat::kJson, .fd = fd});
 

@@ -1,13 +1,13 @@
--- Forward-auth for HAProxy, which has none of its own: asks Sluice about a call, relays a denial as
--- it is, and leaves what an allowed answer should carry in txn.sluice_limit, _remaining and _reset.
+-- Forward-auth for HAProxy, which has none itself: asks Sluice about a call, relays a denial
+-- unchanged, and puts the headers of an allowed response in txn.sluice_limit, _remaining and _reset.
 
 local url = "http://127.0.0.1:8080/v1/auth"                   -- yours
-local timeout_ms = 100                                        -- Then Sluice counts as gone.
-local fail_open = true                                        -- false: 503 while Sluice is gone.
-local about_the_caller = {"x-api-key", "authorization", "accept"}  -- yours: sent on as they are
+local timeout_ms = 100                                        -- After this, Sluice counts as down.
+local fail_open = true                                        -- false: 503 while Sluice is down.
+local about_the_caller = {"x-api-key", "authorization", "accept"}  -- yours: forwarded unchanged
 
 local function ask(txn)
-  -- These are made here, so that none of them can come from the client.
+  -- These are set here, so that none of them can come from the client.
   local sent = {
     ["x-forwarded-method"] = {txn.sf:method()},
     ["x-forwarded-uri"] = {txn.sf:pathq()},
@@ -19,8 +19,8 @@ local function ask(txn)
   return core.httpclient():get{url = url, headers = sent, timeout = timeout_ms}
 end
 
--- Where HAProxy can't reach Sluice, it makes up an answer itself: a 5xx without X-Sluice-Status. What
--- Sluice could not even read is a 4xx without it, and must not pass.
+-- If HAProxy can't reach Sluice, it generates a 5xx without X-Sluice-Status. A request that Sluice
+-- could not parse gets a 4xx without it, and must not pass.
 local function is_from_sluice(answer)
   if not (answer and answer.status and answer.headers) then return false end
   return answer.headers["x-sluice-status"] or (answer.status >= 400 and answer.status < 500)

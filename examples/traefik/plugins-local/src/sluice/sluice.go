@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Config is what the middleware's section of Traefik's configuration says.
+// Config is the middleware's section of Traefik's configuration.
 type Config struct {
 	Address  string   `json:"address"`
 	Timeout  string   `json:"timeout"`
 	FailOpen bool     `json:"failOpen"`
-	Headers  []string `json:"headers"` // Sent on as they are.
+	Headers  []string `json:"headers"` // Forwarded unchanged.
 }
 
-// CreateConfig has the defaults.
+// CreateConfig returns the defaults.
 func CreateConfig() *Config {
 	return &Config{
 		Address:  "http://127.0.0.1:8080/v1/auth",
@@ -35,7 +35,7 @@ type limiter struct {
 	client http.Client
 }
 
-// New makes a middleware in front of next.
+// New creates a middleware in front of next.
 func New(_ context.Context, next http.Handler, config *Config, name string) (http.Handler, error) {
 	timeout, err := time.ParseDuration(config.Timeout)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *limiter) ask(call *http.Request) (*http.Response, error) {
 			question.Header.Add(name, value)
 		}
 	}
-	// Made here, so that none of them can come from the client.
+	// Set here, so that none of them can come from the client.
 	peer, _, err := net.SplitHostPort(call.RemoteAddr)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (l *limiter) ServeHTTP(out http.ResponseWriter, call *http.Request) {
 		}
 	}
 	if !denied {
-		io.Copy(io.Discard, answer.Body) // So that the connection can be used again.
+		io.Copy(io.Discard, answer.Body) // So that the connection can be reused.
 		l.next.ServeHTTP(out, call)
 		return
 	}
