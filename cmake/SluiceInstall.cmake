@@ -1,4 +1,5 @@
-# What `cmake --install` puts in place: the headers, one archive, how to find them, and the server.
+# What `cmake --install` puts in place: the headers, one archive, how to find them, the server, its
+# systemd unit and example rules.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -9,12 +10,6 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/sluice" DESTINATION "${CMAKE_IN
 install(TARGETS sluice EXPORT sluiceTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-if(SLUICE_LTO)
-  # Bytecode is only good for the very compiler that wrote it.
-  install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard --remove-section=.gnu.lto_*
-    --remove-section=.gnu.debuglto_* \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsluice.a\"
-    COMMAND_ERROR_IS_FATAL ANY)")
-endif()
 install(EXPORT sluiceTargets NAMESPACE sluice:: DESTINATION "${SLUICE_PACKAGE_DIR}")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sluiceConfig.cmake.in"
@@ -29,4 +24,11 @@ install(FILES "${PROJECT_BINARY_DIR}/sluice.pc" DESTINATION "${CMAKE_INSTALL_LIB
 
 if(TARGET sluice_server_binary)
   install(TARGETS sluice_server_binary RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/src/server/example_rules.yaml" DESTINATION "${CMAKE_INSTALL_DATADIR}/sluice")
+  # The unit starts the program that is installed with it; the prefix is only known when it is installed.
+  install(CODE "file(READ \"${PROJECT_SOURCE_DIR}/deploy/sluice.service\" unit)
+    string(REPLACE \"/usr/bin/sluice\" \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/sluice\" unit \"\${unit}\")
+    set(file \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/sluice.service\")
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${file}\")
+    file(WRITE \"\$ENV{DESTDIR}\${file}\" \"\${unit}\")")
 endif()

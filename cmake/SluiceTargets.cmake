@@ -5,7 +5,17 @@ include(GoogleTest)
 if(SLUICE_BUILD_TESTS)
   add_custom_target(unit_tests)
   add_custom_target(integration_tests)
+  add_custom_target(thread_tests)
 endif()
+
+# Compiles the sources of a room as one file, several times faster than one by one. Names in unnamed namespaces are
+# unique in a room. The dev preset, and with it clang-tidy, compiles each source by itself.
+option(SLUICE_UNITY "Compile each room as one file" ${PROJECT_IS_TOP_LEVEL})
+
+# sluice_unity(<target>): compile its sources as one file.
+function(sluice_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SLUICE_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
 
 macro(_sluice_arguments function)
   if(DEFINED arg_UNPARSED_ARGUMENTS)
@@ -24,7 +34,8 @@ function(sluice_room room)
   add_library(sluice::${room} ALIAS ${target})
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PUBLIC ${arg_DEPS})
-  sluice_lto(${target} OBJECTS)
+  sluice_precompile(${target} ROOM)
+  sluice_unity(${target})
   if(arg_HEADERS)
     target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src" FILES ${arg_HEADERS})
     sluice_check_headers(${target})
@@ -40,10 +51,12 @@ function(sluice_testing room)
   endif()
 endfunction()
 
-# sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>])
-# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>.
+# sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS]
+#   [SEPARATE])
+# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>. THREADS: it has several threads,
+# and CI runs it under ThreadSanitizer. SEPARATE: its files use the same names, and are compiled one by one.
 function(sluice_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SEPARATE" "LABEL;TIMEOUT" "SOURCES;DEPS")
   _sluice_arguments("sluice_test(${name})")
   if(NOT SLUICE_BUILD_TESTS)
     return()
@@ -57,18 +70,30 @@ function(sluice_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock_main)
   add_dependencies(${arg_LABEL}_tests ${name})
-  sluice_lto(${name} SKIP)
-  # Assertions take long to optimise, and gain nothing; instrumented ones all the more.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${name} PRIVATE -O0)
-  elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${name} PRIVATE -O1)
+  if(arg_THREADS)
+    add_dependencies(thread_tests ${name})
+    string(APPEND arg_LABEL "_threads")  # gtest_discover_tests passes on one label only.
   endif()
+  if(NOT arg_SEPARATE)
+    sluice_unity(${name})
+  endif()
+  sluice_test_options(${name})
+  sluice_precompile(${name} TEST)
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}/"
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# Assertions take long to optimize, and gain nothing; instrumented ones all the more. glibc's checks of buffers would need
+# the optimizer.
+function(sluice_test_options target)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE -O1)
+  else()
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 endfunction()
 
 # sluice_bench(<name> SOURCES <file>... [DEPS <target>...])
@@ -79,7 +104,6 @@ function(sluice_bench name)
   if(SLUICE_BUILD_BENCH)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE ${arg_DEPS})
-    sluice_lto(${name} LINK)
   endif()
 endfunction()
 
@@ -98,7 +122,6 @@ function(sluice_fuzz name)
     add_executable(fuzz_${name}_replay ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/fuzz/replay.cc")
     target_link_libraries(fuzz_${name}_replay PRIVATE ${arg_DEPS})
     add_dependencies(unit_tests fuzz_${name}_replay)
-    sluice_lto(fuzz_${name}_replay SKIP)
     add_test(NAME fuzz/${name}_corpus
       COMMAND fuzz_${name}_replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
     set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)

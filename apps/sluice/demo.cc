@@ -67,7 +67,7 @@ std::vector<Scene> Scenes() {
   return scenes;
 }
 
-// Rounded up, so that a wait is never told too short.
+// Rounded up, so that a wait is never reported too short.
 std::string Seconds(Micros span) {
   std::array<char, 32> text{};
   const auto whole = std::chrono::ceil<milliseconds>(span);
@@ -98,7 +98,7 @@ bool Play(Limiter& limiter, DemoClock& clock, const Scene& scene) {
       in_flight.erase(in_flight.begin());
       const auto look = limiter.Peek(limit, "you", 0);
       PrintRow(Seconds(step.at).c_str(), "released",
-               std::to_string(look->headline.remaining).c_str(), "-", "-");
+               std::to_string(look->tightest.remaining).c_str(), "-", "-");
       continue;
     }
     LimitStatus status;
@@ -108,7 +108,7 @@ bool Play(Limiter& limiter, DemoClock& clock, const Scene& scene) {
       return false;
     }
     if (decision->allowed) in_flight.push_back(status.receipt.slot);
-    const Verdict& verdict = decision->headline;
+    const Verdict& verdict = decision->tightest;
     PrintRow(Seconds(step.at).c_str(), decision->allowed ? "allowed" : "denied",
              std::to_string(verdict.remaining).c_str(),
              SecondsOrNothing(verdict.retry_after).c_str(),

@@ -3,40 +3,43 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/key.h"
-#include "limit_text.h"
+#include "base/timestamp.h"
 #include "load_rules.h"
+#include "rules/limit_text.h"
+#include "rules/rollout_text.h"
 #include "text_table.h"
 
 namespace sluice::app {
 namespace {
 
 using Align = TextTable::Align;
-using rules::Explanation;
+using match::Explanation;
 
-std::string At(const rules::Position& position) {
+std::string At(const config_text::Position& position) {
   return position.line > 0 ? "line " + std::to_string(position.line) : std::string();
 }
 
 std::string TierText(const Explanation& explanation) {
   const std::string tier = Shown(explanation.tier);
   switch (explanation.tier_source) {
-    case rules::TierSource::kNone:
+    case match::TierSource::kNone:
       break;
-    case rules::TierSource::kAttribute:
+    case match::TierSource::kAttribute:
       return tier + ", from the attribute `tier`";
-    case rules::TierSource::kKeys:
+    case match::TierSource::kKeys:
       return tier + ", from `keys`: " + Shown(explanation.tier_key->key.text);
-    case rules::TierSource::kDefault:
+    case match::TierSource::kDefault:
       return tier + ", the default";
   }
   return "not known";
 }
 
 std::string ListText(const Explanation& explanation) {
-  if (explanation.listed == rules::Listed::kNo) return "on none";
+  if (explanation.listed == match::Listed::kNo) return "on none";
   const char* const name =
-      explanation.listed == rules::Listed::kDenied ? "on the deny list: " : "on the allow list: ";
+      explanation.listed == match::Listed::kDenied ? "on the deny list: " : "on the allow list: ";
   return name + Shown(explanation.list_entry->text) + " (" + At(explanation.list_entry->position) +
          ")";
 }
@@ -48,6 +51,7 @@ void PrintCall(const Explanation& explanation, const ExplainOptions& options, st
     table.Add({"endpoint as", Shown(explanation.endpoint_template)});
   }
   table.Add({"cost", std::to_string(options.cost)});
+  if (options.at) table.Add({"time", FormatTimestamp(*options.at)});
   table.Add({"tier", TierText(explanation)});
   table.Add({"lists", ListText(explanation)});
   if (explanation.key_unknown) table.Add({"api_key", "not among `known_keys`: counts as absent"});
@@ -55,14 +59,30 @@ void PrintCall(const Explanation& explanation, const ExplainOptions& options, st
   table.Print(2, out);
 }
 
-void PrintLimit(const rules::ExplainedLimit& explained, std::string& out) {
+std::string ScheduleText(const rules::Schedule& schedule) {
+  std::string text;
+  if (schedule.starts_at != WallTime::min()) {
+    text += ", since " + FormatTimestamp(schedule.starts_at);
+  }
+  if (schedule.expires_at != WallTime::max()) {
+    text += ", until " + FormatTimestamp(schedule.expires_at);
+  }
+  return text;
+}
+
+void PrintLimit(const match::ExplainedLimit& explained, std::string& out) {
   const rules::NamedLimit& limit = *explained.limit;
-  out += "  limit " + Shown(limit.name) + ": ";
-  out += limit.reject_all ? "rejects every call" : LimitText(limit.limit.numbers());
+  out += "  limit " + Shown(limit.name) + (limit.shadow ? " (shadow): " : ": ");
+  if (limit.is_for_missing) {
+    out += "rejects calls that lack an attribute of `per`\n";
+    return;
+  }
+  out += limit.reject_all ? "rejects every call" : rules::LimitText(limit.limit.numbers());
   if (!limit.reject_all) out += " (" + std::string(AlgorithmName(limit.limit.algorithm())) + ")";
   out += '\n';
   TextTable about({Align::kLeft, Align::kLeft});
   about.Add({"counts", Shown(limit.type)});
+  if (!limit.schedule.always()) about.Add({"applies", ScheduleText(limit.schedule).substr(2)});
   about.Add({"key", Shown(KeyName(explained))});
   about.Add({"cost", explained.refusal.empty() ? std::to_string(explained.cost)
                                                : "refused: " + Shown(explained.refusal)});
@@ -75,22 +95,37 @@ void PrintLimit(const rules::ExplainedLimit& explained, std::string& out) {
   settings.Print(4, out);
 }
 
-void PrintRule(const rules::ExplainedRule& explained, std::string& out) {
+void PrintRule(const match::ExplainedRule& explained, std::string& out) {
   const rules::Rule& rule = *explained.rule;
   out += "\nrule " + Shown(rule.id) + " (" + At(rule.position) + "): ";
-  if (explained.outcome != rules::RuleOutcome::kMet) {
-    out += "not met: " + Shown(explained.why_not) + '\n';
+  if (explained.outcome != match::RuleOutcome::kMatched) {
+    out += "not matched: " + Shown(explained.why_not) + '\n';
     return;
   }
-  out += "met";
+  out += "matched";
+  if (explained.is_missing) {
+    out += explained.attribute.empty() ? ", the call has neither an API key nor an address"
+                                       : ", the call has no '" + Shown(explained.attribute) + "'";
+    out += rule.on_missing == rules::OnMissing::kDeny ? ": denied" : ": such calls share a budget";
+  }
   if (!explained.tier.empty()) out += ", tier " + Shown(explained.tier);
   if (explained.override_taken != nullptr) {
     out += ", override " + Shown(explained.override_taken->whose.text);
   }
+  if (explained.cohort == match::Cohort::kNew)
+    out += ", in the rollout of " + rules::PercentText(rule.rollout->share);
+  if (explained.cohort == match::Cohort::kOld) {
+    out += ", outside of the rollout of " + rules::PercentText(rule.rollout->share) +
+           ": `from` applies";
+  }
+  if (!rule.schedule.always()) out += ScheduleText(rule.schedule);
   if (rule.shadow) out += ", shadow: never enforced";
   if (rule.final) out += ", final";
   out += '\n';
-  for (const rules::ExplainedLimit& limit : explained.limits) PrintLimit(limit, out);
+  for (const match::ExplainedLimit& limit : explained.limits) PrintLimit(limit, out);
+  for (const match::SkippedLimit& skipped : explained.skipped) {
+    out += "  limit " + Shown(skipped.limit->name) + ": does not apply: " + skipped.why + '\n';
+  }
 }
 
 }  // namespace
@@ -111,30 +146,34 @@ const char* LevelName(rules::Level level) {
   return "";
 }
 
-std::string KeyName(const rules::ExplainedLimit& limit) {
+std::string KeyName(const match::ExplainedLimit& limit) {
   std::string name;
   AppendKeyName({.scope = limit.scope, .tag = limit.tag, .rest = limit.rest}, name);
   return name;
 }
 
 std::string Conclusion(const Explanation& explanation, const rules::RuleFile& file) {
-  if (explanation.listed == rules::Listed::kDenied) return "denied by the deny list";
-  if (explanation.listed == rules::Listed::kAllowed) return "allowed by the allow list";
-  if (explanation.refused) return "refused: its cost makes no sense";
-  if (!explanation.met) {
-    return file.otherwise == rules::Default::kAllow ? "allowed: no rule is met"
-                                                    : "denied: no rule is met, default: deny";
+  if (explanation.listed == match::Listed::kDenied) return "denied by the deny list";
+  if (explanation.listed == match::Listed::kAllowed) return "allowed by the allow list";
+  if (explanation.refused) return "refused: its cost is invalid";
+  if (!explanation.matched) {
+    return file.otherwise == rules::Default::kAllow ? "allowed: no rule matches"
+                                                    : "denied: no rule matches, default: deny";
   }
   std::size_t enforced = 0;
   std::size_t shadow = 0;
   bool rejected = false;
-  for (const rules::ExplainedRule& rule : explanation.rules) {
-    (rule.rule->shadow ? shadow : enforced) += rule.limits.size();
-    for (const rules::ExplainedLimit& limit : rule.limits) {
-      rejected = rejected || (limit.limit->reject_all && !rule.rule->shadow);
+  bool is_missing = false;
+  for (const match::ExplainedRule& rule : explanation.rules) {
+    for (const match::ExplainedLimit& limit : rule.limits) {
+      const bool is_shadow = IsShadow(*rule.rule, *limit.limit);
+      ++(is_shadow ? shadow : enforced);
+      const bool rejects = limit.limit->reject_all && !is_shadow;
+      (limit.limit->is_for_missing ? is_missing : rejected) |= rejects;
     }
   }
   if (rejected) return "denied: a rule rejects every call";
+  if (is_missing) return "denied: the call lacks an attribute that a rule needs";
   std::string text = "allowed if " + std::to_string(enforced) +
                      (enforced == 1 ? " limit has" : " limits have") + " room";
   if (enforced == 0) text = "allowed";
@@ -146,7 +185,7 @@ std::string ExplanationText(const Explanation& explanation, const rules::RuleFil
                             const ExplainOptions& options) {
   std::string out;
   PrintCall(explanation, options, out);
-  for (const rules::ExplainedRule& rule : explanation.rules) PrintRule(rule, out);
+  for (const match::ExplainedRule& rule : explanation.rules) PrintRule(rule, out);
   out += '\n' + Conclusion(explanation, file) + '\n';
   return out;
 }
@@ -154,9 +193,10 @@ std::string ExplanationText(const Explanation& explanation, const rules::RuleFil
 int ExplainCall(const ExplainOptions& options) {
   const auto rules = LoadRules(options.rules);
   if (!rules) return 1;
-  std::vector<rules::Attribute> attributes;
+  std::vector<Attribute> attributes;
   for (const auto& [name, value] : options.attributes) attributes.push_back({name, value});
-  const Explanation explanation = rules::Explain(*rules, attributes, options.cost);
+  const Explanation explanation =
+      match::Explain(*rules, attributes, options.cost, options.at.value_or(TheSystemClock().Now()));
   const std::string text = options.json ? ExplanationJson(explanation, rules->file(), options)
                                         : ExplanationText(explanation, rules->file(), options);
   std::fwrite(text.data(), 1, text.size(), stdout);

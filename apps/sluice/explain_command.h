@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "rules/explain.h"
+#include <sluice/time.h>
+
+#include "match/explain.h"
 
 namespace sluice::app {
 
@@ -13,25 +16,26 @@ struct ExplainOptions {
   std::string rules;
   std::vector<std::pair<std::string, std::string>> attributes;
   std::int64_t cost = 1;
+  std::optional<WallTime> at;  ///< Not set: now.
   bool json = false;
 };
 
-/// Prints which lists and rules a call meets, and why not the others. Returns the exit code.
+/// Prints which lists and rules a call matches, and why not the others. Returns the exit code.
 int ExplainCall(const ExplainOptions& options);
 
-/// How the call ends, as far as rules can say: "allowed by the allow list".
-[[nodiscard]] std::string Conclusion(const rules::Explanation& explanation,
+/// Returns the decision as far as it follows from rules alone: "allowed by the allow list".
+[[nodiscard]] std::string Conclusion(const match::Explanation& explanation,
                                      const rules::RuleFile& file);
-[[nodiscard]] std::string ExplanationText(const rules::Explanation& explanation,
+[[nodiscard]] std::string ExplanationText(const match::Explanation& explanation,
                                           const rules::RuleFile& file,
                                           const ExplainOptions& options);
-[[nodiscard]] std::string ExplanationJson(const rules::Explanation& explanation,
+[[nodiscard]] std::string ExplanationJson(const match::Explanation& explanation,
                                           const rules::RuleFile& file,
                                           const ExplainOptions& options);
 
 /// "built-in", "defaults", "tier", "rule", "override".
 [[nodiscard]] const char* LevelName(rules::Level level);
 /// A key as stores name it.
-[[nodiscard]] std::string KeyName(const rules::ExplainedLimit& limit);
+[[nodiscard]] std::string KeyName(const match::ExplainedLimit& limit);
 
 }  // namespace sluice::app

@@ -1,41 +1,50 @@
 #include "base/json_writer.h"
+#include "base/timestamp.h"
 #include "explain_command.h"
-#include "limit_text.h"
+#include "rules/limit_text.h"
 
 namespace sluice::app {
 namespace {
 
-using rules::Explanation;
+using match::Explanation;
 
-const char* OutcomeName(rules::RuleOutcome outcome) {
+const char* OutcomeName(match::RuleOutcome outcome) {
   switch (outcome) {
-    case rules::RuleOutcome::kMet:
-      return "met";
-    case rules::RuleOutcome::kDisabled:
+    case match::RuleOutcome::kMatched:
+      return "matched";
+    case match::RuleOutcome::kDisabled:
       return "disabled";
-    case rules::RuleOutcome::kAfterFinal:
+    case match::RuleOutcome::kAfterFinal:
       return "after_final";
-    case rules::RuleOutcome::kTierDiffers:
+    case match::RuleOutcome::kTierDiffers:
       return "tier_differs";
-    case rules::RuleOutcome::kConditionFails:
+    case match::RuleOutcome::kConditionFails:
       return "condition_fails";
-    case rules::RuleOutcome::kLacksAttribute:
+    case match::RuleOutcome::kLacksAttribute:
       return "lacks_attribute";
-    case rules::RuleOutcome::kNoNumbers:
+    case match::RuleOutcome::kNoNumbers:
       return "no_numbers";
+    case match::RuleOutcome::kNotStarted:
+      return "not_started";
+    case match::RuleOutcome::kExpired:
+      return "expired";
+    case match::RuleOutcome::kNoLimitInForce:
+      return "no_limit_in_force";
+    case match::RuleOutcome::kOutsideRollout:
+      return "outside_rollout";
   }
   return "";
 }
 
-const char* SourceName(rules::TierSource source) {
+const char* SourceName(match::TierSource source) {
   switch (source) {
-    case rules::TierSource::kNone:
+    case match::TierSource::kNone:
       return "none";
-    case rules::TierSource::kAttribute:
+    case match::TierSource::kAttribute:
       return "attribute";
-    case rules::TierSource::kKeys:
+    case match::TierSource::kKeys:
       return "keys";
-    case rules::TierSource::kDefault:
+    case match::TierSource::kDefault:
       return "default_tier";
   }
   return "";
@@ -52,6 +61,7 @@ void WriteCall(const Explanation& explanation, const ExplainOptions& options, Js
   }
   json.EndArray();
   json.Key("cost").Int(options.cost);
+  if (options.at) json.Key("time").String(FormatTimestamp(*options.at));
   json.Key("tier").String(explanation.tier);
   json.Key("tier_source").String(SourceName(explanation.tier_source));
   json.Key("api_key_known").Bool(!explanation.key_unknown);
@@ -60,27 +70,38 @@ void WriteCall(const Explanation& explanation, const ExplainOptions& options, Js
 }
 
 void WriteList(const Explanation& explanation, JsonWriter& json) {
-  if (explanation.listed == rules::Listed::kNo) {
+  if (explanation.listed == match::Listed::kNo) {
     json.Null();
     return;
   }
   json.BeginObject();
-  json.Key("list").String(explanation.listed == rules::Listed::kDenied ? "deny" : "allow");
+  json.Key("list").String(explanation.listed == match::Listed::kDenied ? "deny" : "allow");
   json.Key("entry").String(explanation.list_entry->text);
   json.Key("line").Int(explanation.list_entry->position.line);
   json.EndObject();
 }
 
-void WriteLimit(const rules::ExplainedLimit& explained, JsonWriter& json) {
+void WriteSchedule(const rules::Schedule& schedule, JsonWriter& json) {
+  if (schedule.starts_at != WallTime::min()) {
+    json.Key("starts_at").String(FormatTimestamp(schedule.starts_at));
+  }
+  if (schedule.expires_at != WallTime::max()) {
+    json.Key("expires_at").String(FormatTimestamp(schedule.expires_at));
+  }
+}
+
+void WriteLimit(const match::ExplainedLimit& explained, JsonWriter& json) {
   const rules::NamedLimit& limit = *explained.limit;
   json.BeginObject();
   json.Key("name").String(limit.name);
   json.Key("type").String(limit.type);
+  json.Key("shadow").Bool(limit.shadow);
+  WriteSchedule(limit.schedule, json);
   json.Key("reject_all").Bool(limit.reject_all);
   if (!limit.reject_all) {
     json.Key("algorithm").String(AlgorithmName(limit.limit.algorithm()));
     json.Key("cap").Int(limit.limit.cap());
-    json.Key("text").String(LimitText(limit.limit.numbers()));
+    json.Key("text").String(rules::LimitText(limit.limit.numbers()));
   }
   json.Key("key").String(KeyName(explained));
   if (explained.refusal.empty()) {
@@ -101,18 +122,23 @@ void WriteLimit(const rules::ExplainedLimit& explained, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteRule(const rules::ExplainedRule& explained, JsonWriter& json) {
+void WriteRule(const match::ExplainedRule& explained, JsonWriter& json) {
   const rules::Rule& rule = *explained.rule;
   json.BeginObject();
   json.Key("id").String(rule.id);
   json.Key("line").Int(rule.position.line);
   json.Key("outcome").String(OutcomeName(explained.outcome));
   json.Key("shadow").Bool(rule.shadow);
-  if (explained.outcome != rules::RuleOutcome::kMet) {
+  WriteSchedule(rule.schedule, json);
+  if (explained.cohort != match::Cohort::kAll) {
+    json.Key("cohort").String(match::NameOf(explained.cohort));
+  }
+  if (explained.outcome != match::RuleOutcome::kMatched) {
     json.Key("why_not").String(explained.why_not);
     json.EndObject();
     return;
   }
+  if (explained.is_missing) json.Key("missing_attribute").String(explained.attribute);
   json.Key("final").Bool(rule.final);
   json.Key("tier").String(explained.tier);
   json.Key("override");
@@ -122,7 +148,15 @@ void WriteRule(const rules::ExplainedRule& explained, JsonWriter& json) {
     json.Null();
   }
   json.Key("limits").BeginArray();
-  for (const rules::ExplainedLimit& limit : explained.limits) WriteLimit(limit, json);
+  for (const match::ExplainedLimit& limit : explained.limits) WriteLimit(limit, json);
+  json.EndArray();
+  json.Key("skipped_limits").BeginArray();
+  for (const match::SkippedLimit& skipped : explained.skipped) {
+    json.BeginObject();
+    json.Key("name").String(skipped.limit->name);
+    json.Key("why_not").String(skipped.why);
+    json.EndObject();
+  }
   json.EndArray();
   json.EndObject();
 }
@@ -139,7 +173,7 @@ std::string ExplanationJson(const Explanation& explanation, const rules::RuleFil
   json.Key("listed");
   WriteList(explanation, json);
   json.Key("rules").BeginArray();
-  for (const rules::ExplainedRule& rule : explanation.rules) WriteRule(rule, json);
+  for (const match::ExplainedRule& rule : explanation.rules) WriteRule(rule, json);
   json.EndArray();
   json.Key("conclusion").String(Conclusion(explanation, file));
   json.EndObject();

@@ -9,8 +9,8 @@ struct ImportEnvoyOptions {
   bool merge_domains = false;
 };
 
-/// Prints the files of envoyproxy/ratelimit as a rule file of ours; what that can't say is told on
-/// standard error. Returns 1 if the files have mistakes.
+/// Prints the files of envoyproxy/ratelimit as a rule file of ours; what that can't express is
+/// reported on standard error. Returns 1 if the files have errors.
 int ImportEnvoy(const ImportEnvoyOptions& options);
 
 }  // namespace sluice::app

@@ -7,12 +7,12 @@
 
 namespace sluice::app {
 
-std::shared_ptr<const rules::RuleSet> LoadRules(const std::string& path) {
+std::shared_ptr<const match::RuleSet> LoadRules(const std::string& path) {
   rules::ReadResult read = rules::ReadFile(path);
-  for (const rules::Mistake& mistake : read.mistakes) {
-    std::fprintf(stderr, "%s\n", rules::Describe(mistake).c_str());
+  for (const config_text::Diagnostic& error : read.errors) {
+    std::fprintf(stderr, "%s\n", config_text::Describe(error).c_str());
   }
-  return read.file ? rules::RuleSet::Compile(std::move(*read.file)) : nullptr;
+  return read.file ? match::RuleSet::Compile(std::move(*read.file)) : nullptr;
 }
 
 }  // namespace sluice::app

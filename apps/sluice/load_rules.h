@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "rules/rule_set.h"
+#include "match/rule_set.h"
 
 namespace sluice::app {
 
-/// The rules of a file; null if something is wrong with it, which is then told on standard error.
-[[nodiscard]] std::shared_ptr<const rules::RuleSet> LoadRules(const std::string& path);
+/// The rules of a file; null if it has errors, which are then printed to standard error.
+[[nodiscard]] std::shared_ptr<const match::RuleSet> LoadRules(const std::string& path);
 
 }  // namespace sluice::app

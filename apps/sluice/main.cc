@@ -12,21 +12,27 @@
 
 #include <sluice/limit.h>
 
+#include "base/timestamp.h"
 #include "check_config.h"
+#include "config_text/suggestion.h"
+#include "convert_log_command.h"
 #include "demo.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "rules_arguments.h"
 #include "serve_command.h"
-#include "server/config.h"
+#include "settings/setting.h"
 #include "simulate_command.h"
 
 namespace {
 
 using namespace sluice::app;  // NOLINT(google-build-using-namespace): this is its main file.
+using sluice::simulate::TimeUnit;
 
 constexpr int kUsageError = 2;
+constexpr int kRulesUsageError = 1;  // 2 means that the rules differ.
 
-// What is to be run once the arguments are read.
+// The command to run once the arguments are parsed.
 using Action = std::function<int()>;
 
 // The names of all commands begin in one column, their texts in another.
@@ -47,7 +53,7 @@ void AddDemo(CLI::App& app, Action& action) {
 
 void AddCheckConfig(CLI::App& app, Action& action, CheckConfigOptions& options) {
   CLI::App* const command = app.add_subcommand(
-      "check-config", "Tell everything that is wrong with rule files; exit 1 if something is");
+      "check-config", "Report all errors in rule files; exit 1 if there are any");
   command->footer("Example:\n  sluice check-config rules.yaml");
   command->add_option("FILE", options.files, "Rule files")->required();
   command->add_flag("--json", options.json, "Print JSON");
@@ -56,7 +62,7 @@ void AddCheckConfig(CLI::App& app, Action& action, CheckConfigOptions& options) 
 
 void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
   CLI::App* const command = app.add_subcommand(
-      "explain", "Show which lists and rules a call meets, and why not the others");
+      "explain", "Show which lists and rules match a call, and why the others don't");
   command->footer(
       "Example:\n  sluice explain --rules rules.yaml --attr api_key=sk_prod_1 --attr "
       "endpoint=/v1/orders/7");
@@ -83,8 +89,30 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, sluice::kMaxAmount).description(""));
+  command
+      ->add_option_function<std::string>(
+          "--at",
+          [&options](const std::string& text) {
+            options.at = sluice::ParseTimestamp(text);
+            if (!options.at) {
+              throw CLI::ValidationError(
+                  "--at", "expected a time such as 2026-12-01T00:00:00Z, found '" + text + "'");
+            }
+          },
+          "When the call comes, for rules with a schedule; default: now")
+      ->type_name("TIME");
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
+}
+
+void AddConvertLog(CLI::App& app, Action& action, ConvertLogOptions& options) {
+  CLI::App* const command =
+      app.add_subcommand("convert-log", "Print an access log as a trace for simulate");
+  command->footer(
+      "Reads the common and combined formats of nginx and Apache, and JSON lines.\n\n"
+      "Example:\n  sluice convert-log /var/log/nginx/access.log > calls.csv");
+  command->add_option("LOG", options.log, "The log; - is standard input")->required();
+  command->callback([&action, &options] { action = [&options] { return ConvertLog(options); }; });
 }
 
 void AddImportEnvoy(CLI::App& app, Action& action, ImportEnvoyOptions& options) {
@@ -106,15 +134,15 @@ void AddTolerance(CLI::App& command, SimulateOptions& options) {
             options.tolerance =
                 std::chrono::duration_cast<sluice::Micros>(std::chrono::duration<double>(seconds));
           },
-          "How far a row may go back in time, in seconds; it is judged at the time of the one "
-          "before [1]")
+          "How far a row may go back in time, in seconds; it is evaluated at the time of the "
+          "previous one [1]")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9).description(""));
 }
 
 void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
   CLI::App* const command = app.add_subcommand(
-      "simulate", "Replay a trace of calls through rules, and tell what they would have done");
+      "simulate", "Replay a trace of calls through rules, and report what they would have done");
   command->footer(
       "The trace is CSV (the first row names the columns) or JSON lines; `time`, `cost` and "
       "`duration`\nare special, everything else is an attribute.\n\n"
@@ -125,14 +153,14 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
       ->type_name("TRACE");
   command
       ->add_option("--against", options.against,
-                   "The rule file in force today: tell the difference")
+                   "The rule file that is active today: report the difference")
       ->type_name("FILE");
-  command->add_option("--top", options.top, "How many of the keys denied most to tell")
+  command->add_option("--top", options.top, "How many of the most denied keys to report")
       ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("--examples", options.examples,
-                   "How many calls to tell of each kind of difference")
+                   "How many calls to report for each kind of difference")
       ->type_name("N")
       ->capture_default_str();
   static const std::map<std::string, TimeUnit> kUnits{{"auto", TimeUnit::kByMagnitude},
@@ -142,7 +170,7 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
                                                       {"ns", TimeUnit::kNanos}};
   command
       ->add_option("--time-unit", options.unit,
-                   "What numbers mean as a time: s, ms, us, ns; auto goes by their size [auto]")
+                   "Unit of numeric times: s, ms, us, ns; auto: by their magnitude [auto]")
       ->type_name("UNIT")
       ->transform(CLI::CheckedTransformer(kUnits).description(""));
   AddTolerance(*command, options);
@@ -153,8 +181,9 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
   const auto add_progress = [&](const char* flag, ShowProgress progress, const char* text) {
     command->add_flag_callback(flag, [&options, progress] { options.progress = progress; }, text);
   };
-  add_progress("--progress", ShowProgress::kAlways, "Show how far it is, also if nobody looks");
-  add_progress("--no-progress", ShowProgress::kNever, "Don't show it on a terminal, either");
+  add_progress("--progress", ShowProgress::kAlways,
+               "Show progress even if the output is no terminal");
+  add_progress("--no-progress", ShowProgress::kNever, "Never show progress");
   command->callback([&action, &options] { action = [&options] { return Simulate(options); }; });
 }
 
@@ -165,18 +194,21 @@ void AddServe(CLI::App& app, Action& action, ServeOptions& options) {
       "Every setting can also stand in the file, and in the environment as SLUICE_…; flags win.\n\n"
       "Example:\n  sluice serve --rules rules.yaml --http :8080 --store redis://127.0.0.1:6379");
   command->add_option("--config", options.config, "A file with settings")->type_name("FILE");
-  for (const sluice::server::Setting& setting : sluice::server::Settings()) {
+  const sluice::settings::Config defaults;
+  for (const sluice::settings::Setting& setting : sluice::settings::Settings()) {
     std::string names = setting.flag();
     if (!setting.also.empty()) names += ",--" + std::string(setting.also);
     const std::string name(setting.name);
+    const std::string usual = setting.access.get(defaults);
     command
         ->add_option_function<std::string>(
             names,
             [&options, name](const std::string& text) {
               options.settings.emplace_back(name, text);
             },
-            std::string(setting.meaning))
-        ->type_name(std::string(setting.value));
+            std::string(setting.meaning) + (usual.empty() ? "" : " [" + usual + "]"))
+        ->type_name(std::string(setting.value))
+        ->group(setting.section().empty() ? "general" : std::string(setting.section()));
   }
   command->add_flag("--print-config", options.print_config,
                     "Print the settings as they would be, and exit");
@@ -191,10 +223,57 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   return commands.empty() ? argv[1] : "";
 }
 
+// The names of the commands, or of the flags of one.
+std::vector<std::string> NamesIn(const CLI::App& app, const std::string& command) {
+  std::vector<std::string> names;
+  if (command.empty()) {
+    for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(known->get_name());
+    }
+  } else {
+    for (const CLI::Option* option : app.get_subcommand(command)->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string DidYouMean(const CLI::App& app, const std::string& command,
+                       const std::string& written) {
+  const std::vector<std::string> names = NamesIn(app, command);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return sluice::config_text::DidYouMean(written.substr(0, written.find('=')), views);
+}
+
 int Refuse(const std::string& message, const std::string& command) {
   std::fprintf(stderr, "sluice: %s; see sluice %s--help\n", message.c_str(),
                command.empty() ? "" : (command + ' ').c_str());
-  return kUsageError;
+  return command == "rules" ? kRulesUsageError : kUsageError;
+}
+
+// `sluice help [command]` and `sluice version`, as most programs have them.
+void AddHelp(CLI::App& app, Action& action, std::string& topic) {
+  CLI::App* const help = app.add_subcommand("help", "Print help for a command");
+  help->add_option("COMMAND", topic, "The command");
+  help->callback([&] {
+    action = [&] {
+      const std::vector<std::string> commands = NamesIn(app, "");
+      if (topic.empty()) {
+        std::fputs(app.help().c_str(), stdout);
+      } else if (std::find(commands.begin(), commands.end(), topic) != commands.end()) {
+        std::fputs(app.get_subcommand(topic)->help("sluice").c_str(), stdout);
+      } else {
+        return Refuse("unknown command '" + topic + "'" + DidYouMean(app, "", topic), "");
+      }
+      return 0;
+    };
+  });
+  app.add_subcommand("version", "Print the version")->callback([&action] {
+    action = [] {
+      std::puts("sluice " SLUICE_VERSION);
+      return 0;
+    };
+  });
 }
 
 int Run(int argc, char** argv) {
@@ -202,21 +281,27 @@ int Run(int argc, char** argv) {
   app.formatter(std::make_shared<Formatter>());
   app.set_version_flag("--version", "sluice " SLUICE_VERSION, "Print the version and exit");
   app.require_subcommand(0, 1);
-  app.footer("Each command tells more: sluice simulate --help");
+  app.footer("More about a command: sluice help simulate");
   ServeOptions serve;
   Action action = [&serve] { return Serve(serve); };
   CheckConfigOptions check_config;
   ExplainOptions explain;
   SimulateOptions simulate;
+  ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
+  RulesOptions rules;
+  std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
   AddCheckConfig(app, action, check_config);
   AddExplain(app, action, explain);
   AddSimulate(app, action, simulate);
+  AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
+  AddRules(app, action, rules);
+  AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
-    return Refuse("unknown command '" + name + "'", "");
+    return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");
   }
   try {
     app.parse(argc, argv);
@@ -227,7 +312,9 @@ int Run(int argc, char** argv) {
     const std::string command = commands.empty() ? "" : commands.front()->get_name();
     const std::vector<std::string> extra = app.remaining(true);
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extra.empty()) {
-      return Refuse("unexpected argument '" + extra.front() + "'", command);
+      return Refuse(
+          "unexpected argument '" + extra.front() + "'" + DidYouMean(app, command, extra.front()),
+          command);
     }
     return Refuse(error.what(), command);
   }

@@ -1,13 +1,18 @@
 #include "serve_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include <unistd.h>
+
+#include "config_text/suggestion.h"
 #include "net/address.h"
-#include "server/config.h"
 #include "server/server.h"
+#include "settings/setting.h"
 
 namespace sluice::app {
 namespace {
@@ -15,7 +20,7 @@ namespace {
 constexpr int kWrongSettings = 2;
 constexpr int kStuck = 1;
 
-// What a client on this machine would use to get there.
+// The URL for clients on this machine.
 std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
   if (address.is_unix()) return net::ToText(address);
   net::ListenAddress reached = address;
@@ -25,68 +30,59 @@ std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
   return std::string(scheme) + "://" + net::ToText(reached);
 }
 
-// Empty: there is none for curl.
-std::string UrlToTry(const server::Server::Addresses& at) {
-  for (const net::ListenAddress& address : at.http) {
-    if (!address.is_unix()) return UrlOf("http", address);
+// With JSON logs, standard output is left to programs: the log has a record of each address.
+void PrintStartup(const server::Server& server, const settings::Config& config) {
+  if (config.log.format == telemetry::LogFormat::kJson) return;
+  std::string url_to_try;
+  for (const server::Listening& listening : server.addresses()) {
+    const std::string url = UrlOf(listening.scheme, listening.address);
+    std::printf("%-16s %s\n", std::string(listening.name).c_str(), url.c_str());
+    if (listening.name != "HTTP" || listening.address.is_unix()) continue;
+    std::printf("metrics          %s/metrics\n", url.c_str());
+    if (url_to_try.empty()) url_to_try = url;
   }
-  for (const net::ListenAddress& address : at.http_tls) {
-    if (!address.is_unix()) return UrlOf("https", address);
-  }
-  return {};
-}
-
-void Welcome(const server::Server& server, const server::Config& config) {
-  const server::Server::Addresses& at = server.addresses();
-  const auto print_http = [](const char* name, const std::string& url, bool is_unix) {
-    std::printf("%-16s %s\n", name, url.c_str());
-    if (!is_unix) std::printf("metrics          %s/metrics\n", url.c_str());
-  };
-  for (const net::ListenAddress& address : at.http) {
-    print_http("HTTP", UrlOf("http", address), address.is_unix());
-  }
-  for (const net::ListenAddress& address : at.http_tls) {
-    print_http("HTTPS", UrlOf("https", address), address.is_unix());
-  }
-  for (const net::ListenAddress& address : at.resp) {
-    std::printf("Redis protocol   %s\n", UrlOf("redis", address).c_str());
-  }
-  for (const net::ListenAddress& address : at.resp_tls) {
-    std::printf("Redis protocol   %s\n", UrlOf("rediss", address).c_str());
-  }
-  for (const net::ListenAddress& address : at.grpc) {
-    std::printf("gRPC             %s\n", UrlOf("grpc", address).c_str());
-  }
-  for (const net::ListenAddress& address : at.grpc_tls) {
-    std::printf("gRPC             %s\n", UrlOf("grpcs", address).c_str());
-  }
-  std::printf("rules            %s\n", config.rules.empty()
-                                           ? "the examples (--rules FILE for yours)"
-                                           : config.rules.c_str());
-  const std::string url = UrlToTry(at);
-  if (!url.empty()) {
-    std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n", url.c_str());
+  std::printf("store            %s\n", server.DescribeStore().c_str());
+  std::printf("rules            %s\n", server.DescribeRules().c_str());
+  if (!url_to_try.empty()) {
+    std::printf("\nTry it:\n  curl -i -H 'X-API-Key: demo-key' %s/api/ping\n", url_to_try.c_str());
   }
   std::fflush(stdout);
+}
+
+// A variable that is misspelled would otherwise have no effect, silently.
+void WarnOfUnknownVariables() {
+  const auto settings = settings::Settings();
+  std::vector<std::string> known{"SLUICE_CONFIG", "SLUICE_SERVER"};
+  for (const settings::Setting& setting : settings) known.push_back(setting.variable());
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("SLUICE_")) continue;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::fprintf(stderr, "sluice serve: warning: the variable %s belongs to no setting%s\n",
+                 std::string(name).c_str(), config_text::DidYouMean(name, names).c_str());
+  }
 }
 
 }  // namespace
 
 int Serve(const ServeOptions& options) {
   const char* const file = std::getenv("SLUICE_CONFIG");  // NOLINT(concurrency-mt-unsafe)
-  server::ConfigSources sources;
+  settings::ConfigSources sources;
   sources.file = options.config.empty() && file != nullptr ? file : options.config;
   sources.environment = [](const char* name) {
     return static_cast<const char*>(std::getenv(name));  // NOLINT(concurrency-mt-unsafe)
   };
   sources.flags = options.settings;
-  auto config = server::ReadConfig(sources);
+  WarnOfUnknownVariables();
+  auto config = settings::ReadConfig(sources);
   if (!config) {
-    std::fprintf(stderr, "sluice serve: wrong settings:\n%s\n", config.error().message.c_str());
+    std::fprintf(stderr, "sluice serve: invalid settings:\n%s\n", config.error().message.c_str());
     return kWrongSettings;
   }
   if (options.print_config) {
-    std::fputs(server::PrintConfig(*config).c_str(), stdout);
+    std::fputs(settings::PrintConfig(*config).c_str(), stdout);
     return 0;
   }
   auto server = server::Server::Start(*config);
@@ -94,8 +90,8 @@ int Serve(const ServeOptions& options) {
     std::fprintf(stderr, "sluice serve: %s\n", server.error().message.c_str());
     return 1;
   }
-  // Whoever reads the addresses may send a signal at once.
-  const auto ended = (*server)->Run([&] { Welcome(**server, *config); });
+  // A program that reads the addresses may send a signal at once.
+  const auto ended = (*server)->Run([&] { PrintStartup(**server, *config); });
   if (ended == server::Server::Ended::kWell) return 0;
   std::fflush(nullptr);
   std::_Exit(kStuck);

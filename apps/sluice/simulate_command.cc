@@ -1,68 +1,34 @@
 #include "simulate_command.h"
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "comparison.h"
+#include "base/timestamp.h"
+#include "input_file.h"
 #include "load_rules.h"
 #include "progress.h"
-#include "simulation.h"
+#include "simulate/comparison.h"
+#include "simulate/simulation.h"
+#include "simulate/trace_reader.h"
 #include "simulation_report.h"
-#include "trace_reader.h"
 
 namespace sluice::app {
 namespace {
 
+using simulate::SimulatedDecision;
+using simulate::TraceReader;
+using simulate::TraceRow;
+
 // The rest are only counted.
-constexpr std::uint64_t kBadRowsTold = 10;
+constexpr std::uint64_t kBadRowsReported = 10;
 // How many rows are read between two looks at the clock.
 constexpr std::uint64_t kRowsPerLook = 1024;
-
-class TraceFile {
- public:
-  explicit TraceFile(const std::string& path)
-      : descriptor_(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
-        error_(descriptor_ < 0 ? errno : 0) {}
-  ~TraceFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
-
-  std::size_t Read(std::span<char> into) {
-    if (error_ != 0) return 0;
-    while (true) {
-      const ssize_t size = read(descriptor_, into.data(), into.size());
-      if (size >= 0) return static_cast<std::size_t>(size);
-      if (errno == EINTR) continue;
-      error_ = errno;
-      return 0;
-    }
-  }
-
-  // Nothing for a pipe.
-  [[nodiscard]] std::optional<std::uint64_t> Size() const {
-    struct stat status{};
-    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    return static_cast<std::uint64_t>(status.st_size);
-  }
-
-  /// What went wrong, as errno says it; 0 if nothing.
-  [[nodiscard]] int error() const { return error_; }
-
- private:
-  int descriptor_;
-  int error_;
-};
 
 // One run of the command: what it reads, and what it counts.
 class Run {
@@ -110,7 +76,7 @@ class Run {
       const TraceReader::Item item = reader.Next();
       if (item == TraceReader::Item::kEnd) break;
       if (item == TraceReader::Item::kCall) {
-        Judge(reader);
+        Evaluate(reader);
       } else if (item == TraceReader::Item::kBadRow) {
         Complain(reader.line(), reader.problem());
       } else {
@@ -132,9 +98,9 @@ class Run {
       std::fprintf(stderr, "%s: %s\n", trace.file.c_str(), std::strerror(file_.error()));
       return false;
     }
-    if (trace.bad_rows > kBadRowsTold) {
+    if (trace.bad_rows > kBadRowsReported) {
       std::fprintf(stderr, "%s: %llu more bad rows\n", trace.file.c_str(),
-                   static_cast<unsigned long long>(trace.bad_rows - kBadRowsTold));
+                   static_cast<unsigned long long>(trace.bad_rows - kBadRowsReported));
     }
     if (readable && trace.calls == 0) {
       std::fprintf(stderr, "%s: there are no calls in it\n", trace.file.c_str());
@@ -142,14 +108,14 @@ class Run {
     return readable && trace.calls > 0;
   }
 
-  void Judge(const TraceReader& reader) {
+  void Evaluate(const TraceReader& reader) {
     TraceSummary& trace = result_.trace;
     const TraceRow& row = reader.row();
     if (trace.calls == 0) trace.first = trace.last = row.time;
     if (row.time < trace.last) {
       if (trace.last - row.time > options_.tolerance) {
-        Complain(reader.line(), "goes back from " + DateOf(trace.last) + " to " + DateOf(row.time) +
-                                    "; sort the trace by time");
+        Complain(reader.line(), "goes back from " + FormatTimestamp(trace.last) + " to " +
+                                    FormatTimestamp(row.time) + "; sort the trace by time");
         return;
       }
       ++trace.late_rows;
@@ -157,13 +123,13 @@ class Run {
       trace.last = row.time;
     }
     ++trace.calls;
-    const Judgement judgement = rules_->Judge(row, trace.last);
+    const SimulatedDecision decision = rules_->Evaluate(row, trace.last);
     if (!against_) return;
-    comparison_.Add(reader.line(), row, against_->Judge(row, trace.last), judgement);
+    comparison_.Add(reader.line(), row, against_->Evaluate(row, trace.last), decision);
   }
 
   void Complain(std::size_t line, const std::string& problem) {
-    if (++result_.trace.bad_rows <= kBadRowsTold) Say(line, problem);
+    if (++result_.trace.bad_rows <= kBadRowsReported) Say(line, problem);
   }
 
   void Say(std::size_t line, const std::string& problem) {
@@ -172,7 +138,7 @@ class Run {
   }
 
   const SimulateOptions& options_;
-  TraceFile file_;
+  InputFile file_;
   std::optional<Progress> progress_;
   std::unique_ptr<Simulation> rules_;
   std::unique_ptr<Simulation> against_;

@@ -7,7 +7,7 @@
 
 #include <sluice/time.h>
 
-#include "trace_time.h"
+#include "simulate/trace_time.h"
 
 namespace sluice::app {
 
@@ -21,7 +21,7 @@ struct SimulateOptions {
   ShowProgress progress = ShowProgress::kOnTerminal;
   std::size_t top = 10;
   std::size_t examples = 5;
-  TimeUnit unit = TimeUnit::kByMagnitude;
+  simulate::TimeUnit unit = simulate::TimeUnit::kByMagnitude;
   Micros tolerance = std::chrono::seconds(1);  ///< How far a row may go back.
   std::size_t max_keys = 10'000'000;
 };

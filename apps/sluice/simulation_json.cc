@@ -1,6 +1,6 @@
 #include "base/json_writer.h"
+#include "base/timestamp.h"
 #include "simulation_report.h"
-#include "trace_time.h"
 
 namespace sluice::app {
 namespace {
@@ -12,8 +12,8 @@ void WriteTrace(const TraceSummary& trace, JsonWriter& json) {
   json.Key("bad_rows").Uint(trace.bad_rows);
   json.Key("late_rows").Uint(trace.late_rows);
   if (trace.calls > 0) {
-    json.Key("first").String(DateOf(trace.first));
-    json.Key("last").String(DateOf(trace.last));
+    json.Key("first").String(FormatTimestamp(trace.first));
+    json.Key("last").String(FormatTimestamp(trace.last));
   }
   json.EndObject();
 }
@@ -21,8 +21,12 @@ void WriteTrace(const TraceSummary& trace, JsonWriter& json) {
 void WriteLimit(const LimitTally& limit, JsonWriter& json) {
   json.BeginObject();
   json.Key("name").String(limit.name);
-  json.Key("met").Uint(limit.met);
-  json.Key("allowed").Uint(limit.met - limit.denied);
+  if (limit.shadow) json.Key("shadow").Bool(true);
+  if (limit.cohort != match::Cohort::kAll) {
+    json.Key("cohort").String(match::NameOf(limit.cohort));
+  }
+  json.Key("matched").Uint(limit.matched);
+  json.Key("allowed").Uint(limit.matched - limit.denied);
   json.Key("denied").Uint(limit.denied);
   json.Key("never_fits").Uint(limit.never_fits);
   json.Key("taken").Int(limit.taken);
@@ -34,8 +38,8 @@ void WriteRule(const RuleTally& rule, std::size_t top, JsonWriter& json) {
   json.Key("id").String(rule.rule->id);
   json.Key("enabled").Bool(rule.rule->enabled);
   json.Key("shadow").Bool(rule.rule->shadow);
-  json.Key("met").Uint(rule.met);
-  json.Key("allowed").Uint(rule.met - rule.denied);
+  json.Key("matched").Uint(rule.matched);
+  json.Key("allowed").Uint(rule.matched - rule.denied);
   json.Key("denied").Uint(rule.denied);
   json.Key("lacking").Uint(rule.lacking);
   json.Key("cost_refused").Uint(rule.cost_refused);
@@ -65,9 +69,9 @@ void WriteSimulation(const Simulation& simulation, std::size_t top, JsonWriter& 
   json.Key("on_deny_list").Uint(tally.Of(Reason::kDenyList));
   json.Key("no_rule").Uint(tally.Of(Reason::kNoRule));
   json.Key("cost_refused").Uint(tally.Of(Reason::kCostRefused));
-  json.Key("not_judged").Uint(tally.Of(Reason::kNotJudged));
+  json.Key("not_evaluated").Uint(tally.Of(Reason::kNotEvaluated));
   json.Key("unending_slots").Uint(tally.unending_slots);
-  json.Key("denials_of_keys_not_remembered").Uint(tally.keys_not_told);
+  json.Key("denials_of_keys_not_remembered").Uint(tally.keys_not_listed);
   json.Key("rules").BeginArray();
   for (const RuleTally& rule : tally.rules) WriteRule(rule, top, json);
   json.EndArray();
@@ -81,7 +85,7 @@ void WriteChanges(const Changes& changes, JsonWriter& json) {
   for (const ChangedCall& call : changes.examples) {
     json.BeginObject();
     json.Key("line").Uint(call.line);
-    json.Key("time").String(DateOf(call.time));
+    json.Key("time").String(FormatTimestamp(call.time));
     json.Key("denied_by").String(call.denied_by);
     json.Key("attributes").BeginObject();
     for (const auto& [name, value] : call.attributes) json.Key(name).String(value);

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/timestamp.h"
 #include "text_table.h"
-#include "trace_time.h"
 
 namespace sluice::app {
 namespace {
@@ -31,16 +31,17 @@ std::string Signed(std::uint64_t before, std::uint64_t after) {
 
 void PrintTrace(const TraceSummary& trace, std::string& out) {
   out += "trace " + trace.file + ": " + Number(trace.calls) + " calls";
-  if (trace.calls > 0) out += ", " + DateOf(trace.first) + " to " + DateOf(trace.last);
+  if (trace.calls > 0)
+    out += ", " + FormatTimestamp(trace.first) + " to " + FormatTimestamp(trace.last);
   out += '\n';
   if (trace.bad_rows > 0) out += "  bad rows, left out: " + Number(trace.bad_rows) + '\n';
   if (trace.late_rows > 0) {
-    out +=
-        "  rows earlier than the one before, judged at its time: " + Number(trace.late_rows) + '\n';
+    out += "  rows earlier than the one before, evaluated at its time: " + Number(trace.late_rows) +
+           '\n';
   }
 }
 
-// Lines of what is not zero.
+// Lines of numbers other than zero.
 void PrintTotals(const SimulationTally& tally, std::string& out) {
   TextTable table({Align::kLeft, Align::kRight, Align::kRight});
   const auto add = [&](const char* name, std::uint64_t count) {
@@ -51,12 +52,12 @@ void PrintTotals(const SimulationTally& tally, std::string& out) {
   };
   add("allowed", tally.allowed);
   add_some("  on the allow list", tally.Of(Reason::kAllowList));
-  add_some("  no rule met", tally.Of(Reason::kNoRule) - tally.no_rule_denied);
+  add_some("  no rule matched", tally.Of(Reason::kNoRule) - tally.no_rule_denied);
   add("denied", tally.denied());
   add_some("  on the deny list", tally.Of(Reason::kDenyList));
-  add_some("  no rule met, default: deny", tally.no_rule_denied);
+  add_some("  no rule matched, default: deny", tally.no_rule_denied);
   add_some("  cost refused", tally.Of(Reason::kCostRefused));
-  add_some("not judged: no room for the key", tally.Of(Reason::kNotJudged));
+  add_some("not evaluated: no room for the key", tally.Of(Reason::kNotEvaluated));
   table.Print(2, out);
 }
 
@@ -66,15 +67,23 @@ std::string NameOf(const rules::Rule& rule) {
   return rule.shadow ? name + " (shadow)" : name;
 }
 
+std::string NameOf(const LimitTally& limit) {
+  std::string name = Shown(limit.name);
+  if (limit.cohort != match::Cohort::kAll) {
+    name.append(", ").append(match::NameOf(limit.cohort)).append(" cohort");
+  }
+  return limit.shadow ? name + " (shadow)" : name;
+}
+
 void PrintRules(const SimulationTally& tally, std::string& out) {
   TextTable table(
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-  table.Add({"rule", "limit", "met", "allowed", "denied", "share"});
+  table.Add({"rule", "limit", "matched", "allowed", "denied", "share"});
   for (const RuleTally& rule : tally.rules) {
     for (const LimitTally& limit : rule.limits) {
-      table.Add({NameOf(*rule.rule), Shown(limit.name), Number(limit.met),
-                 Number(limit.met - limit.denied), Number(limit.denied),
-                 Share(limit.denied, limit.met)});
+      table.Add({NameOf(*rule.rule), NameOf(limit), Number(limit.matched),
+                 Number(limit.matched - limit.denied), Number(limit.denied),
+                 Share(limit.denied, limit.matched)});
     }
   }
   table.Print(2, out);
@@ -96,7 +105,7 @@ void PrintRules(const SimulationTally& tally, std::string& out) {
     }
   }
   if (tally.unending_slots > 0) {
-    out += "  slots held until their time to live, since the trace tells no `duration`: " +
+    out += "  slots held until their time to live, since the trace has no `duration`: " +
            Number(tally.unending_slots) + '\n';
   }
 }
@@ -112,8 +121,8 @@ void PrintDeniedKeys(const SimulationTally& tally, std::size_t top, std::string&
     }
     table.Print(2, out);
   }
-  if (tally.keys_not_told > 0) {
-    out += "  denials of keys beyond those remembered: " + Number(tally.keys_not_told) + '\n';
+  if (tally.keys_not_listed > 0) {
+    out += "  denials of keys beyond those remembered: " + Number(tally.keys_not_listed) + '\n';
   }
 }
 
@@ -130,7 +139,7 @@ void PrintRuleDifferences(const SimulationTally& before, const SimulationTally& 
                           std::string& out) {
   TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                    Align::kRight, Align::kRight});
-  table.Add({"rule", "met before", "after", "", "denied before", "after", ""});
+  table.Add({"rule", "matched before", "after", "", "denied before", "after", ""});
   const auto find = [](const SimulationTally& tally, const std::string& id) -> const RuleTally* {
     for (const RuleTally& rule : tally.rules) {
       if (rule.rule->id == id) return &rule;
@@ -141,16 +150,17 @@ void PrintRuleDifferences(const SimulationTally& before, const SimulationTally& 
     const RuleTally* old = find(before, rule.rule->id);
     if (old == nullptr) {
       table.Add(
-          {NameOf(*rule.rule), "-", Number(rule.met), "new", "-", Number(rule.denied), "new"});
+          {NameOf(*rule.rule), "-", Number(rule.matched), "new", "-", Number(rule.denied), "new"});
       continue;
     }
-    table.Add({NameOf(*rule.rule), Number(old->met), Number(rule.met), Signed(old->met, rule.met),
-               Number(old->denied), Number(rule.denied), Signed(old->denied, rule.denied)});
+    table.Add({NameOf(*rule.rule), Number(old->matched), Number(rule.matched),
+               Signed(old->matched, rule.matched), Number(old->denied), Number(rule.denied),
+               Signed(old->denied, rule.denied)});
   }
   for (const RuleTally& rule : before.rules) {
     if (find(after, rule.rule->id) != nullptr) continue;
     table.Add(
-        {NameOf(*rule.rule), Number(rule.met), "-", "gone", Number(rule.denied), "-", "gone"});
+        {NameOf(*rule.rule), Number(rule.matched), "-", "gone", Number(rule.denied), "-", "gone"});
   }
   table.Print(2, out);
 }
@@ -166,8 +176,8 @@ void PrintChanges(const char* title, const Changes& changes, std::uint64_t calls
       if (!attributes.empty()) attributes += ' ';
       attributes += Shown(name) + '=' + Shown(value);
     }
-    table.Add({"line " + Number(call.line), DateOf(call.time), "by " + Shown(call.denied_by),
-               attributes});
+    table.Add({"line " + Number(call.line), FormatTimestamp(call.time),
+               "by " + Shown(call.denied_by), attributes});
   }
   table.Print(4, out);
 }

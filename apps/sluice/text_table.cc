@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace sluice::app {
 
 void TextTable::Print(std::size_t indent, std::string& out) const {
@@ -31,17 +33,13 @@ std::size_t Width(const std::string& text) {
 }
 
 std::string Shown(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string shown;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7F) {
+    if (IsControl(c)) {
+      AppendHex(c, shown += "\\x");
+    } else {
       shown += c;
-      continue;
     }
-    shown += "\\x";
-    shown += kDigits[byte >> 4];
-    shown += kDigits[byte & 15];
   }
   return shown;
 }

@@ -21,12 +21,12 @@ enum class Outcome : std::uint8_t {
   kNeverFits,  ///< The cost is more than the limit can ever hold: waiting does not help.
 };
 
-/// What one limit says of one call.
+/// The result of one limit for one call.
 struct Verdict {
   Outcome outcome = Outcome::kAllowed;
   std::int64_t limit = 0;      ///< The most that the limit holds.
-  std::int64_t remaining = 0;  ///< What is left after this call; never below zero.
-  /// Zero if allowed. Else the first moment at which the same call succeeds if nobody else calls
+  std::int64_t remaining = 0;  ///< Units left after this call; never below zero.
+  /// Zero if allowed. Else the first moment at which the same call succeeds without other calls
   /// (for concurrency, at the latest); kMaxWait if it never fits.
   Micros retry_after{0};
   Micros reset_after{0};  ///< Until the limit is as if never used.
@@ -35,7 +35,7 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-/// What a call took, and from which window, so that it can be given back or corrected there.
+/// The amount that a call consumed and its window, for a later refund or settlement.
 /// Good for one refund or settlement. Default-made, it took nothing.
 struct Receipt {
   std::int64_t amount = 0;      ///< Taken from the limit itself.
@@ -52,13 +52,13 @@ struct LimitStatus {
   Receipt receipt;
 };
 
-/// The answer to one call. `headline` is what a caller should be told: of a denial the limit with
+/// The result of one check. `tightest` is the verdict to show a caller: of a denial the limit with
 /// the longest wait, else the limit that fewest further calls like this one fit in.
 struct Decision {
   bool allowed = false;
-  bool degraded = false;    ///< The store could not tell; the limit's failure mode answered.
-  std::uint16_t index = 0;  ///< Which of the limits of the call the headline is about.
-  Verdict headline{};
+  bool degraded = false;    ///< The store failed; the limit's failure mode decided.
+  std::uint16_t index = 0;  ///< The limit of the call that `tightest` is about.
+  Verdict tightest{};
 };
 
 }  // namespace sluice

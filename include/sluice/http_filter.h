@@ -43,6 +43,10 @@ struct HttpFilterOptions {
   bool hash_keys = false;
   std::string hash_secret{};
   HttpTokenOptions jwt{};
+  /// Differences of paths that the program ignores: "case" ("/Login" is "/login"; rules are then
+  /// written in lower case), "parameters" ("/login;a=b" is "/login"), "trailing_dots" ("/login." is
+  /// "/login").
+  std::vector<std::string> fold_paths{};
   /// "x-ratelimit", "draft-6", "draft-7", "draft-10" or "none".
   std::string header_style = "x-ratelimit";
   /// Not owned; must outlive the filter. nullptr: the system's clock.
@@ -62,11 +66,11 @@ struct HttpCall {
   /// The address of the connection's peer, with or without a port; empty: a Unix socket.
   std::string_view peer{};
   std::int64_t cost = 1;
-  /// What the program knows by itself, such as the user who is logged in. These win.
+  /// Attributes known to the program, such as the logged-in user. They take precedence.
   std::span<const Attribute> attributes{};
 };
 
-/// What becomes of a request.
+/// The result for one request.
 struct HttpVerdict {
   bool passes = false;
   int status = 200;  ///< If it does not pass: 429, 403, 400, 401 or 503, or what its rule says.
@@ -77,7 +81,7 @@ struct HttpVerdict {
   std::string body{};
 
   Ruling ruling = Ruling::kInvalid;
-  bool degraded = false;  ///< The store could not tell.
+  bool degraded = false;  ///< The store failed.
   Micros delay{0};        ///< Leaky bucket: how long to wait before the request is gone on with.
   std::vector<RuleStatus> slots{};  ///< Of concurrency limits; see HttpFilter::Finish.
 };
@@ -108,7 +112,7 @@ class HttpFilter {
   [[nodiscard]] HttpVerdict Check(const HttpCall& call);
 
   /// To be called when a request that passed is answered: frees its slots of concurrency limits.
-  /// Whoever has no such limits may leave it out.
+  /// Not needed without such limits.
   void Finish(const HttpVerdict& verdict);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +18,16 @@ enum class Algorithm : std::uint8_t {
   kConcurrency,
 };
 
+/// In the order of the enum.
+inline constexpr std::array<const char*, 6> kAlgorithmNames = {
+    "token_bucket",       "leaky_bucket",           "fixed_window",
+    "sliding_window_log", "sliding_window_counter", "concurrency"};
+
 /// "token_bucket", "leaky_bucket", …
-[[nodiscard]] const char* AlgorithmName(Algorithm algorithm) noexcept;
+[[nodiscard]] constexpr const char* AlgorithmName(Algorithm algorithm) noexcept {
+  const auto index = static_cast<std::size_t>(algorithm);
+  return index < kAlgorithmNames.size() ? kAlgorithmNames[index] : "unknown";
+}
 
 /// So many tokens in so much time; a fraction that is reduced and never rounded.
 struct Rate {
@@ -90,9 +99,9 @@ struct LimitNumbers {
 
 /// An algorithm and its numbers, checked when it is made. A small value: copy it freely.
 ///
-/// What can't be held exactly is refused: capacity × the denominator of the rate must be at most
-/// 2^53. A rate that misses that is held at the next lower one that fits, if the difference is
-/// below one part in a billion.
+/// Numbers that can't be represented exactly are refused: capacity × the denominator of the rate
+/// must be at most 2^53. A rate that misses that is held at the next lower one that fits, if the
+/// difference is below one part in a billion.
 ///
 ///     auto limit = sluice::Limit::TokenBucket(
 ///         {.capacity = 100, .refill = sluice::Rate::PerMinute(100)});
@@ -104,6 +113,9 @@ class Limit {
   static Result<Limit> SlidingWindowLog(const SlidingWindowSpec& spec);
   static Result<Limit> SlidingWindowCounter(const SlidingWindowSpec& spec);
   static Result<Limit> Concurrency(const ConcurrencySpec& spec);
+  /// The limit with these numbers; those that its algorithm has no use for are ignored. A rate is
+  /// held as the other functions hold theirs.
+  static Result<Limit> FromNumbers(const LimitNumbers& numbers);
 
   [[nodiscard]] Algorithm algorithm() const noexcept { return numbers_.algorithm; }
   /// The most that one call can ever take, bursts included.
@@ -118,6 +130,7 @@ class Limit {
 
  private:
   explicit Limit(const LimitNumbers& numbers);
+  static Result<Limit> Checked(const Result<LimitNumbers>& numbers);
 
   LimitNumbers numbers_;
   std::uint32_t shape_ = 0;

@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-/// What a call gets when the store can't tell: no room for its key, or no answer from Redis.
+/// The decision if the store fails: no room for the key, or no answer from Redis.
 enum class FailureMode : std::uint8_t {
   kOpen,    ///< Allowed, marked degraded.
   kClosed,  ///< Denied, marked degraded.
@@ -37,7 +37,7 @@ struct NamedLimit {
 /// One limit's part in a call. `limit` and `key` must live until the check returns.
 struct LimitUse {
   const NamedLimit* limit = nullptr;
-  std::string_view key;   ///< Whose budget: any bytes, at most kMaxKeyBytes.
+  std::string_view key;   ///< Identifies the budget: any bytes, at most kMaxKeyBytes.
   std::int64_t cost = 1;  ///< ≥ 0, above kMaxAmount it counts as that; 0 looks, is never denied.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left (up to the cost) even if the call is denied.
@@ -48,9 +48,9 @@ struct LimiterOptions {
   /// Keys that matter are never forgotten; past this many of them, new keys get their limit's
   /// failure mode. Address space (not memory) is reserved in proportion.
   std::size_t max_keys = 10'000'000;
-  /// Ceiling for all that the keys occupy, in bytes; 0: as much as max_keys needs.
+  /// Ceiling for all that the keys occupy, in bytes, histories too; 0: none but max_keys.
   std::size_t max_bytes = 0;
-  /// Keep the keys' names, so that ForEachKey can tell them. Costs about 250 bytes a key more.
+  /// Keep the keys' names, so that ForEachKey can report them. Costs about 250 bytes a key more.
   bool keep_names = false;
   /// Not owned; must outlive the limiter. nullptr: the system's clock.
   const Clock* clock = nullptr;
@@ -67,7 +67,7 @@ struct RedisLimiterOptions {
   Micros deadline = std::chrono::milliseconds(50);
 };
 
-/// What is known of one key.
+/// The state of one key.
 struct KeyInfo {
   /// "{<key, percent-encoded>}:<name of the limit>:"; in a listing empty unless names are kept.
   std::string name;
@@ -75,7 +75,7 @@ struct KeyInfo {
   LimitNumbers limit;
   Verdict verdict;     ///< As a look (cost 0) at this moment would say.
   std::int64_t level;  ///< Signed: below zero is debt. Windows and slots: limit − used.
-  std::int64_t grant;  ///< What is left of grants.
+  std::int64_t grant;  ///< Units left of grants.
   WallTime touched;    ///< When something was last taken or given, or where its window begins.
 };
 
@@ -128,7 +128,7 @@ class Limiter {
                                                std::span<Decision> decisions,
                                                std::span<LimitStatus> statuses = {});
 
-  /// By rules: all limits that a call with these attributes meets, in one atomic decision.
+  /// By rules: all limits that a call with these attributes matches, in one atomic decision.
   /// `statuses`, if given, receives one element for each of them. kInvalidCost if a rule forbids
   /// the cost.
   [[nodiscard]] Result<RuleDecision> Check(const Rules& rules,
@@ -152,7 +152,7 @@ class Limiter {
   /// Forgets all keys that a call with these attributes would be counted under; returns how many.
   std::size_t Reset(const Rules& rules, std::span<const Attribute> attributes);
 
-  /// What Check would say; takes nothing.
+  /// Returns the result that Check would have; consumes nothing.
   [[nodiscard]] Result<Decision> Peek(const NamedLimit& limit, std::string_view key,
                                       std::int64_t cost = 1) const;
 

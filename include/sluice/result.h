@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -20,7 +21,9 @@ enum class ErrorCode {
   kStoreTimeout,      ///< The store did not answer in time; the call may have happened.
   kStoreError,        ///< The store refused: out of memory, read-only, no permission.
   kForeignValue,      ///< Under the key lies something that is not ours.
-  kInvalidRules,      ///< A rule file with mistakes, or a version of rules that is not kept.
+  kInvalidRules,      ///< A rule file with errors, or a version of rules that is not kept.
+  /// The key remembers as many settled receipts as it may; nothing was changed.
+  kTooManySettlements,
 };
 
 /// A stable name for logs and messages, such as "invalid_limit".
@@ -28,7 +31,10 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code;
-  std::string message;  ///< What was found and what would be right.
+  std::string message;  ///< The problem and its correction.
+  /// The field of a limit's specification that is wrong, such as "capacity"; `message` begins with
+  /// it. Empty in errors of other kinds.
+  std::string_view field{};
 };
 
 /// A value or the reason why there is none.

@@ -20,22 +20,22 @@ struct Attribute {
   std::string_view value;
 };
 
-/// What became of a call that was judged by rules.
+/// The outcome of a call that was evaluated by rules.
 enum class Ruling : std::uint8_t {
   kDecided,      ///< By limits.
   kAllowListed,  ///< Passes without limits.
   kDenyListed,
-  kNoRule,       ///< No rule meets it: what the rules say of such calls, which is to let them pass.
+  kNoRule,       ///< No rule matches it: the rules' `default`, which is to allow it.
   kNotEnforced,  ///< Limits are switched off.
-  kDegraded,     ///< The store could not tell: what the rules say for that case.
+  kDegraded,     ///< The store failed: the rules' failure mode decided.
   kInvalid,      ///< The call makes no sense; nothing was taken.
 };
 
-/// One limit that a call met. Keeps all that is needed to settle, refund or release it later.
+/// One limit that a call matched. Keeps all that is needed to settle, refund or release it later.
 struct RuleStatus {
   std::string rule;        ///< The rule's id.
   std::string name;        ///< The limit's, unique in its rule.
-  bool is_shadow = false;  ///< It was judged, and could not deny.
+  bool is_shadow = false;  ///< It was evaluated, but not enforced.
   Limit limit;
   Verdict verdict;
   Receipt receipt;
@@ -47,20 +47,20 @@ struct RuleDecision {
   Ruling ruling = Ruling::kInvalid;
   bool allowed = false;
   bool degraded = false;
-  Verdict headline{};  ///< What the caller should be told, as in `Decision`. Only kDecided and
+  Verdict tightest{};  ///< Reported to the caller, as in `Decision`. Only kDecided and
                        ///< kDegraded.
-  std::string rule{};  ///< Whose limit that is, and which of its limits.
+  std::string rule{};  ///< The rule of that limit, and the limit's name.
   std::string limit{};
 };
 
-/// What can be asked about the rules in force.
+/// A view of the active rules.
 struct RulesInfo {
   std::uint64_t version = 0;  ///< 1, 2, …: each content that became active.
   std::string fingerprint;    ///< SHA-256 of the file's content.
   std::size_t rules = 0;
   WallTime since{};
   bool failing = false;    ///< The last content that was read was refused, and the old rules stay.
-  std::string last_error;  ///< All its mistakes, one on a line.
+  std::string last_error;  ///< All its errors, one on a line.
 };
 
 /// Rules in the language of docs/rules.md: who is limited, by what. They are compiled once,
@@ -71,7 +71,7 @@ struct RulesInfo {
 ///     const auto decision = limiter.Check(rules, {{"api_key", key}, {"endpoint", path}});
 class Rules {
  public:
-  /// An error names every mistake, one on a line.
+  /// The error lists every problem of the file, one on a line.
   static Result<Rules> FromText(std::string_view yaml, const std::string& name = "rules");
   /// Reads the file and, from then on, watches it: what it says takes effect within a second,
   /// unless it is wrong. A thread of its own does that.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything that the library offers.
+/// All public headers of the library.
 
 #include <sluice/decision.h>     // IWYU pragma: export
 #include <sluice/http_filter.h>  // IWYU pragma: export

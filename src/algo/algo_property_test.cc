@@ -225,6 +225,30 @@ TEST_P(EveryAlgorithmButConcurrency, NeverLetsInMoreWhenThreadsReadTheClockOutOf
   }
 }
 
+// ---- Adjustments
+
+TEST_P(EveryAlgorithm, AnAdjustmentChangesNothingOnceItIsTooLateForIt) {
+  for (const std::uint64_t seed : TestSeeds(kSequences)) {
+    RandomChoices choices(seed);
+    const Limit limit = AnyLimit(choices, GetParam());
+    WallTime now = AnyTime(choices);
+    SingleKey key(limit, now);
+    for (int step = 0; step < kSteps; ++step) {
+      now = LaterThan(now, limit.numbers(), choices);
+      key.Force(now, AnyCost(limit.numbers(), choices), static_cast<std::uint64_t>(step) + 1);
+      const WallTime taken_at = key.ReceiptTime();
+      const WallTime until = AdjustableUntil(limit.numbers(), taken_at);
+      if (until >= kMaxTime) continue;
+      now = std::max(now, until + Micros{choices.OneOf({0, 0, 1, 1'000'000})});
+      if (choices.OneIn(2)) key.Check(now, 1);
+      SingleKey adjusted = key;
+      adjusted.Adjust(now, taken_at, choices.Between(-limit.cap(), limit.cap()));
+      ASSERT_EQ(adjusted.Peek(now, limit.cap()), key.Peek(now, limit.cap()))
+          << Describe(limit.numbers()) << "\nseed " << seed;
+    }
+  }
+}
+
 // ---- Denials
 
 TEST_P(EveryAlgorithm, ADeniedCheckChangesNothing) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "algo/state.h"
+#include "algo/operations.h"
 #include "base/wide_math.h"
 
 /// Token and leaky bucket. Both hold what is left: for the leaky bucket that is the room behind
@@ -67,22 +67,38 @@ inline WallTime FreshAt(const LimitNumbers& limit, const State& state) {
   return ArrivalOf(limit, state, Full(limit) - state.value);
 }
 
-inline Micros DelayOf(const LimitNumbers& limit, const State& state) {
-  return std::min(Micros{CeilDiv(Full(limit) - state.value, limit.rate_num)}, kMaxWait);
-}
-
 inline void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
   const std::int64_t most = (state.value - kLowest) / limit.rate_den;
   state.value = cost <= most ? state.value - cost * limit.rate_den : kLowest;
 }
 
-inline void Adjust(const LimitNumbers& limit, State& state, std::int64_t delta) {
-  if (delta >= 0) return Take(limit, state, delta);
-  const std::int64_t room = Full(limit) - state.value;
-  state.value =
-      -delta <= room / limit.rate_den ? state.value - delta * limit.rate_den : Full(limit);
-}
-
-void Convert(const LimitNumbers& from, const LimitNumbers& to, State& state);
+struct Operations : DefaultOperations {
+  static State Fresh(const LimitNumbers& limit, WallTime now) { return bucket::Fresh(limit, now); }
+  static ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+    return bucket::Advance(limit, now, state);
+  }
+  static std::int64_t Left(const LimitNumbers& limit, WallTime /*now*/, const State& state) {
+    return bucket::Left(limit, state);
+  }
+  static Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                        std::int64_t cost) {
+    return bucket::WaitFor(limit, now, state, cost);
+  }
+  static WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+    return bucket::FreshAt(limit, state);
+  }
+  static Micros RefillTime(const LimitNumbers& limit);
+  static Micros DelayOf(const LimitNumbers& limit, const State& state) {
+    if (limit.algorithm != Algorithm::kLeakyBucket) return Micros{0};
+    return std::min(Micros{CeilDiv(Full(limit) - state.value, limit.rate_num)}, kMaxWait);
+  }
+  static void Take(const LimitNumbers& limit, State& state, std::int64_t cost,
+                   std::uint64_t /*slot*/) {
+    bucket::Take(limit, state, cost);
+  }
+  static void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta);
+  static ClockSeen Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now,
+                           State& state);
+};
 
 }  // namespace sluice::algo::bucket

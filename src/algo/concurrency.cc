@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace sluice::algo::concurrency {
 namespace {
 
+// What is over is erased so many entries at a time: no call has to erase thousands.
+constexpr std::size_t kErasedAtOnce = 64;
+
+std::int64_t Count(WallTime time) { return time.time_since_epoch().count(); }
+
 // A slot that would outlive a new one by more than clocks differ was taken before the clock was
 // set back (or the time to live was cut): it lives as long as a new one.
-bool OutlivesNew(const LimitNumbers& limit, WallTime now, const std::vector<Slot>& slots) {
+bool OutlivesNew(const LimitNumbers& limit, WallTime now, const SummedTree<Slot>& slots) {
   return !slots.empty() && slots.back().expires - (now + limit.window) > kClockTolerance;
 }
 
@@ -17,88 +23,121 @@ WallTime ExpiryOf(const LimitNumbers& limit, const State& state, const Slot& slo
   return std::min(slot.expires, state.at + limit.window);
 }
 
-std::vector<Slot>::iterator Find(const State& state, std::uint64_t slot) {
-  auto& slots = state.history->slots;
-  return std::find_if(slots.begin() + state.previous, slots.end(),
-                      [slot](const Slot& s) { return s.id == slot; });
+void Add(History& history, const Slot& slot) {
+  history.slots.Insert(slot);
+  history.expiries.Insert({slot.id, slot.expires});
+}
+
+void Erase(History& history, const Slot& slot) {
+  history.expiries.Erase({.id = slot.id});
+  history.slots.Erase(slot.key());
+}
+
+// Null if it is not there; it may be over.
+const Slot* Find(const History& history, std::uint64_t slot) {
+  const SlotExpiry* const found = history.expiries.Find({.id = slot});
+  return found == nullptr ? nullptr : history.slots.Find({Count(found->expires), slot});
+}
+
+const Slot* FindHeld(const State& state, std::uint64_t slot) {
+  if (state.history == nullptr) return nullptr;
+  const Slot* const found = Find(*state.history, slot);
+  return found != nullptr && Count(found->expires) >= state.previous ? found : nullptr;
+}
+
+void EraseOver(State& state, std::size_t most) {
+  History& history = *state.history;
+  for (; most > 0 && !history.slots.empty(); --most) {
+    const Slot* const first = history.slots.FirstFrom({});
+    if (Count(first->expires) >= state.previous) break;
+    Erase(history, Slot(*first));
+  }
+  if (history.slots.empty() || Count(history.slots.FirstFrom({})->expires) >= state.previous) {
+    state.previous = 0;
+  }
 }
 
 void Insert(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot) {
-  auto& slots = state.history->slots;
-  const WallTime expires = state.at + limit.window;
-  const auto place = std::upper_bound(slots.begin(), slots.end(), expires,
-                                      [](WallTime t, const Slot& s) { return t < s.expires; });
-  slots.insert(place, {slot, expires, cost});
+  const Slot added{slot, state.at + limit.window, cost};
+  // What is over must be before all that is not, also when the clock was set back.
+  if (Count(added.expires) < state.previous) {
+    EraseOver(state, state.history->slots.size());
+    state.previous = 0;
+  }
+  // One that is over but still there.
+  if (const Slot* const over = Find(*state.history, slot)) Erase(*state.history, Slot(*over));
+  Add(*state.history, added);
   state.value += cost;
 }
 
 // The cost of the slot that was removed.
 std::optional<std::int64_t> Remove(const LimitNumbers& limit, State& state, std::uint64_t slot) {
-  if (!Holds(state, slot)) return std::nullopt;
-  concurrency::Commit(limit, state);
-  const auto found = Find(state, slot);
-  const std::int64_t cost = found->cost;
-  state.history->slots.erase(found);
-  state.value -= cost;
-  return cost;
+  if (FindHeld(state, slot) == nullptr) return std::nullopt;
+  Operations::Commit(limit, state);
+  const Slot found = *FindHeld(state, slot);
+  Erase(*state.history, found);
+  state.value -= found.cost;
+  return found.cost;
 }
 
 }  // namespace
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& state) {
   state.at = now;
   if (state.history == nullptr) return ClockSeen::kForward;
   const auto& slots = state.history->slots;
-  auto first = static_cast<std::size_t>(state.previous);
-  while (first < slots.size() && slots[first].expires <= now) {
-    state.value -= slots[first].cost;
-    ++first;
-  }
-  state.previous = static_cast<std::int64_t>(first);
-  return OutlivesNew(limit, now, slots) ? ClockSeen::kSetBack : ClockSeen::kForward;
+  if (!slots.empty()) state.previous = std::max(state.previous, Count(now) + 1);
+  state.value = slots.total() - slots.Before(state.previous).cost;
+  const bool any_live = !slots.empty() && Count(slots.back().expires) >= state.previous;
+  return any_live && OutlivesNew(limit, now, slots) ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
+std::int64_t Operations::Left(const LimitNumbers& limit, WallTime /*now*/, const State& state) {
+  return limit.cap - state.value;
+}
 
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
+Micros Operations::WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                           std::int64_t cost) {
   const auto& slots = state.history->slots;
-  auto slot = static_cast<std::size_t>(state.previous);
-  std::int64_t missing = cost - Left(limit, state) - slots[slot].cost;
-  while (missing > 0) missing -= slots[++slot].cost;
-  return WaitUntil(now, ExpiryOf(limit, state, slots[slot]));
+  const std::int64_t over = slots.Before(state.previous).cost;
+  const Slot* const slot = slots.WhereCostReaches(over + cost - Left(limit, now, state));
+  return WaitUntil(now, ExpiryOf(limit, state, *slot));
 }
 
-WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
   if (state.value == 0) return WallTime{};
   return ExpiryOf(limit, state, state.history->slots.back());
 }
 
-void Commit(const LimitNumbers& limit, State& state) {
-  auto& slots = state.history->slots;
-  if (OutlivesNew(limit, state.at, slots)) {
+void Operations::Commit(const LimitNumbers& limit, State& state) {
+  History& history = *state.history;
+  if (OutlivesNew(limit, state.at, history.slots)) {
     const WallTime latest = state.at + limit.window;
-    for (auto slot = slots.rbegin(); slot != slots.rend() && slot->expires > latest; ++slot) {
-      slot->expires = latest;
-    }
+    EraseOver(state, history.slots.size());
+    History cut;
+    history.slots.ForEach(
+        [&](const Slot& slot) { Add(cut, {slot.id, std::min(slot.expires, latest), slot.cost}); });
+    history.slots = std::move(cut.slots);
+    history.expiries = std::move(cut.expiries);
   }
-  slots.erase(slots.begin(), slots.begin() + state.previous);
-  state.previous = 0;
+  EraseOver(state, kErasedAtOnce);
 }
 
-void Take(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot) {
-  concurrency::Commit(limit, state);
+void Operations::Take(const LimitNumbers& limit, State& state, std::int64_t cost,
+                      std::uint64_t slot) {
+  Commit(limit, state);
   Insert(limit, state, std::min(cost, kMaxAmount - state.value), slot);
 }
 
-bool Holds(const State& state, std::uint64_t slot) {
-  return state.history != nullptr && Find(state, slot) != state.history->slots.end();
+bool Operations::Holds(const State& state, std::uint64_t slot) {
+  return FindHeld(state, slot) != nullptr;
 }
 
-bool Release(const LimitNumbers& limit, State& state, std::uint64_t slot) {
+bool Operations::Release(const LimitNumbers& limit, State& state, std::uint64_t slot) {
   return Remove(limit, state, slot).has_value();
 }
 
-bool Renew(const LimitNumbers& limit, State& state, std::uint64_t slot) {
+bool Operations::Renew(const LimitNumbers& limit, State& state, std::uint64_t slot) {
   const auto cost = Remove(limit, state, slot);
   if (!cost) return false;
   Insert(limit, state, *cost, slot);

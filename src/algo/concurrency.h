@@ -1,18 +1,22 @@
 #pragma once
 
-#include "algo/state.h"
+#include "algo/operations.h"
 
-/// Slots in the order in which they expire. LimitNumbers::window is a slot's time to live.
+/// Slots in the order in which they expire, found by their ids. LimitNumbers::window is a slot's
+/// time to live. All functions take O(log n), but for the first after the clock was set back.
 namespace sluice::algo::concurrency {
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state);
-std::int64_t Left(const LimitNumbers& limit, const State& state);
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost);
-WallTime FreshAt(const LimitNumbers& limit, const State& state);
-void Take(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot);
-bool Holds(const State& state, std::uint64_t slot);
-bool Release(const LimitNumbers& limit, State& state, std::uint64_t slot);
-bool Renew(const LimitNumbers& limit, State& state, std::uint64_t slot);
-void Commit(const LimitNumbers& limit, State& state);
+struct Operations : DefaultOperations {
+  static ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state);
+  static std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state);
+  static Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                        std::int64_t cost);
+  static WallTime FreshAt(const LimitNumbers& limit, const State& state);
+  static void Take(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot);
+  static void Commit(const LimitNumbers& limit, State& state);
+  static bool Holds(const State& state, std::uint64_t slot);
+  static bool Release(const LimitNumbers& limit, State& state, std::uint64_t slot);
+  static bool Renew(const LimitNumbers& limit, State& state, std::uint64_t slot);
+};
 
 }  // namespace sluice::algo::concurrency

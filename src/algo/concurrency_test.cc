@@ -11,8 +11,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-constexpr WallTime kStart{hours(24) * 20'000};
-
 Limit Slots(std::int64_t limit) {
   return Limit::Concurrency({.limit = limit, .time_to_live = seconds(10)}).value();
 }
@@ -35,7 +33,7 @@ TEST(Concurrency, ReleasesASlotOnce) {
   EXPECT_EQ(key.Left(kStart), 2);
 }
 
-TEST(Concurrency, FreesASlotThatNobodyReleased) {
+TEST(Concurrency, FreesASlotThatWasNotReleased) {
   SingleKey key(Slots(1), kStart);
   key.Check(kStart, 1, 1);
   EXPECT_EQ(key.Check(kStart + seconds(4), 1, 2).retry_after, seconds(6));

@@ -18,6 +18,7 @@ WallTime StartOf(const LimitNumbers& limit, WallTime t) {
   }
 }
 
+// Of the window that begins at `start`.
 WallTime EndOf(const LimitNumbers& limit, WallTime start) {
   const bool calendar = limit.anchor != Anchor::kEpoch && limit.anchor != Anchor::kFirstHit;
   return calendar ? CalendarEnd(limit.anchor, start) : start + limit.window;
@@ -25,7 +26,25 @@ WallTime EndOf(const LimitNumbers& limit, WallTime start) {
 
 }  // namespace
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+Micros Operations::RefillTime(const LimitNumbers& limit) {
+  constexpr Micros kDay = std::chrono::hours(24);
+  switch (limit.anchor) {
+    case Anchor::kEpoch:
+    case Anchor::kFirstHit:
+      return limit.window;
+    case Anchor::kDay:
+      return kDay;
+    case Anchor::kWeek:
+      return 7 * kDay;
+    case Anchor::kMonth:
+      return 31 * kDay;
+    case Anchor::kYear:
+      return 366 * kDay;
+  }
+  __builtin_unreachable();
+}
+
+ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& state) {
   if (state.value == 0 || now >= EndOf(limit, state.at)) {
     state.value = 0;
     state.at = StartOf(limit, now);
@@ -36,38 +55,48 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   return ClockSeen::kSetBack;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
+std::int64_t Operations::Left(const LimitNumbers& limit, WallTime /*now*/, const State& state) {
+  return limit.cap - state.value;
+}
 
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state) {
+Micros Operations::WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                           std::int64_t /*cost*/) {
   return WaitUntil(now, EndOf(limit, state.at));
 }
 
-WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
   return state.value == 0 ? WallTime{} : EndOf(limit, state.at);
 }
 
-void Take(State& state, std::int64_t cost) {
+void Operations::Take(const LimitNumbers& /*limit*/, State& state, std::int64_t cost,
+                      std::uint64_t /*slot*/) {
   state.value = cost < kMaxAmount - state.value ? state.value + cost : kMaxAmount;
 }
 
-void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
+void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
   // What a grant paid for began no window; what is charged on top of it does.
   const bool begins = limit.anchor == Anchor::kFirstHit && state.value == 0 && delta > 0 &&
                       at <= state.at && state.at < at + limit.window;
   if (begins) state.at = at;
   if (at != state.at) return;
-  if (delta >= 0) return Take(state, delta);
+  if (delta >= 0) return Take(limit, state, delta, 0);
   state.value = std::max(state.value + delta, std::int64_t{0});
 }
 
-void Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
+WallTime Operations::AdjustableUntil(const LimitNumbers& limit, WallTime at) {
+  return EndOf(limit, at);
+}
+
+ClockSeen Operations::Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now,
+                              State& state) {
   if (now >= EndOf(from, state.at)) {
     state.value = 0;
-    return;
+    return ClockSeen::kForward;
   }
   const WallTime seen = std::max(now, state.at);
   const bool goes_on = to.anchor == Anchor::kFirstHit && seen < EndOf(to, state.at);
   if (!goes_on) state.at = StartOf(to, seen);
+  return ClockSeen::kForward;
 }
 
 }  // namespace sluice::algo::fixed_window

@@ -11,8 +11,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-constexpr WallTime kStart{hours(24) * 20'000};
-
 Limit PerMinute(std::int64_t limit, Anchor anchor = Anchor::kEpoch) {
   return Limit::FixedWindow({.limit = limit, .window = seconds(60), .anchor = anchor}).value();
 }

@@ -3,66 +3,67 @@
 #include <algorithm>
 
 #include "algo/bucket.h"
-#include "algo/lease_book.h"
+#include "algo/lease_ledger.h"
 
 namespace sluice::algo::lease {
 namespace {
 
 // The bucket that is left when what is outstanding is not part of it.
-LimitNumbers Reduced(const LimitNumbers& limit, const Book& book) {
+LimitNumbers Reduced(const LimitNumbers& limit, const Ledger& ledger) {
   LimitNumbers reduced = limit;
-  reduced.cap -= Outstanding(book);
+  reduced.cap -= Outstanding(ledger);
   return reduced;
 }
 
-void DropPart(Book& book, std::size_t index) {
-  std::move(book.parts.begin() + static_cast<std::ptrdiff_t>(index) + 1, book.parts.end(),
-            book.parts.begin() + static_cast<std::ptrdiff_t>(index));
-  book.parts.back() = {};
+void DropPart(Ledger& ledger, std::size_t index) {
+  std::move(ledger.entries.begin() + static_cast<std::ptrdiff_t>(index) + 1, ledger.entries.end(),
+            ledger.entries.begin() + static_cast<std::ptrdiff_t>(index));
+  ledger.entries.back() = {};
 }
 
-void Refill(const LimitNumbers& limit, WallTime now, State& state, const Book& book) {
-  const LimitNumbers reduced = Reduced(limit, book);
+void Refill(const LimitNumbers& limit, WallTime now, State& state, const Ledger& ledger) {
+  const LimitNumbers reduced = Reduced(limit, ledger);
   state.value = std::min(state.value, bucket::Full(reduced));
   bucket::Advance(reduced, now, state);
 }
 
 // From part to part: while tokens are out, the bucket fills up to less.
-ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
   const Micros back = state.at - now;
   if (back > kClockTolerance) {
     // The clock was set back. What leases have left by the key's own time, they have from now on.
-    for (Part& part : book.parts) {
+    for (LedgerEntry& part : ledger.entries) {
       if (part.tokens > 0) part.expires = ClampTime(part.expires - back);
     }
-    ++book.generation;  // No lease has its old name any more: another might get it.
+    ++ledger.generation;  // No lease has its old name any more: another might get it.
   }
-  while (book.parts[0].tokens > 0 && book.parts[0].expires <= now) {
-    if (book.parts[0].expires > state.at) Refill(limit, book.parts[0].expires, state, book);
-    DropPart(book, 0);
+  while (ledger.entries[0].tokens > 0 && ledger.entries[0].expires <= now) {
+    if (ledger.entries[0].expires > state.at)
+      Refill(limit, ledger.entries[0].expires, state, ledger);
+    DropPart(ledger, 0);
   }
-  Refill(limit, now, state, book);
+  Refill(limit, now, state, ledger);
   return back > kClockTolerance ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
 // A window that is over takes nothing back; a sliding counter's weighs on for one window more.
-ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
+ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
   const ClockSeen seen = algo::Advance(limit, now, state);
   if (seen == ClockSeen::kSetBack) {
-    book.parts = {};
+    ledger.entries = {};
     return seen;
   }
   const WallTime oldest = IsSliding(limit) ? state.at : WindowEnd(limit, state);
-  while (book.parts[0].tokens > 0 && book.parts[0].expires < oldest) DropPart(book, 0);
+  while (ledger.entries[0].tokens > 0 && ledger.entries[0].expires < oldest) DropPart(ledger, 0);
   return seen;
 }
 
-Part* PartOf(Book& book, const Id& id) {
-  if (id.generation == 0 || id.generation != book.generation) return nullptr;
-  const auto found = std::find_if(book.parts.begin(), book.parts.end(), [&](const Part& part) {
-    return part.tokens > 0 && part.expires == id.expires;
-  });
-  return found == book.parts.end() ? nullptr : &*found;
+LedgerEntry* PartOf(Ledger& ledger, const Id& id) {
+  if (id.generation == 0 || id.generation != ledger.generation) return nullptr;
+  const auto found = std::find_if(
+      ledger.entries.begin(), ledger.entries.end(),
+      [&](const LedgerEntry& part) { return part.tokens > 0 && part.expires == id.expires; });
+  return found == ledger.entries.end() ? nullptr : &*found;
 }
 
 void GiveBack(const LimitNumbers& limit, State& state, WallTime expires, std::int64_t tokens) {
@@ -80,55 +81,50 @@ void GiveBack(const LimitNumbers& limit, State& state, WallTime expires, std::in
 WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
   if (IsSliding(limit)) return state.at + limit.window;
   State used = state;
-  used.value = 1;  // What is not used has no end.
+  used.value = 1;  // An unused state has no end.
   return algo::FreshAt(limit, used);
 }
 
-void AddPart(Book& book, WallTime expires, std::int64_t tokens) {
-  const auto place = std::find_if(book.parts.begin(), book.parts.end(), [&](const Part& part) {
-    return part.tokens == 0 || part.expires >= expires;
-  });
-  if (place != book.parts.end() && place->tokens > 0 && place->expires == expires) {
+void AddPart(Ledger& ledger, WallTime expires, std::int64_t tokens) {
+  const auto place = std::find_if(
+      ledger.entries.begin(), ledger.entries.end(),
+      [&](const LedgerEntry& part) { return part.tokens == 0 || part.expires >= expires; });
+  if (place != ledger.entries.end() && place->tokens > 0 && place->expires == expires) {
     place->tokens += tokens;
-  } else if (book.parts.back().tokens == 0) {
-    std::move_backward(place, book.parts.end() - 1, book.parts.end());
+  } else if (ledger.entries.back().tokens == 0) {
+    std::move_backward(place, ledger.entries.end() - 1, ledger.entries.end());
     *place = {.expires = expires, .tokens = tokens};
   } else {
     // No room: together with the last, until the later end.
-    Part& last = book.parts.back();
+    LedgerEntry& last = ledger.entries.back();
     last.expires = std::max(last.expires, expires);
     last.tokens += tokens;
   }
 }
 
-bool Leasable(Algorithm algorithm) {
-  return algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kFixedWindow ||
-         algorithm == Algorithm::kSlidingWindowCounter;
-}
-
-std::int64_t Outstanding(const Book& book) {
+std::int64_t Outstanding(const Ledger& ledger) {
   std::int64_t sum = 0;
-  for (const Part& part : book.parts) sum += part.tokens;
+  for (const LedgerEntry& part : ledger.entries) sum += part.tokens;
   return sum;
 }
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
-  if (book.parts[0].tokens == 0) {
-    // Nobody holds anything, and nobody asked lately: it begins anew.
-    if (now.time_since_epoch() / kEpoch > book.epoch + 1) book = {};
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
+  if (ledger.entries[0].tokens == 0) {
+    // No node holds tokens or asked lately: the ledger starts over.
+    if (now.time_since_epoch() / kEpoch > ledger.epoch + 1) ledger = {};
     return algo::Advance(limit, now, state);
   }
-  return IsBucket(limit) ? AdvanceBucket(limit, now, state, book)
-                         : AdvanceWindow(limit, now, state, book);
+  return IsBucket(limit) ? AdvanceBucket(limit, now, state, ledger)
+                         : AdvanceWindow(limit, now, state, ledger);
 }
 
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Ledger& ledger,
                std::int64_t cost) {
   if (!IsBucket(limit) || cost > limit.cap) return algo::WaitFor(limit, now, state, cost);
   State later = state;
-  Book open = book;
-  while (open.parts[0].tokens > 0) {
-    const WallTime next = open.parts[0].expires;
+  Ledger open = ledger;
+  while (open.entries[0].tokens > 0) {
+    const WallTime next = open.entries[0].expires;
     const bool fits = cost <= limit.cap - Outstanding(open);
     const std::int64_t missing = cost * limit.rate_den - later.value;
     if (fits && bucket::ArrivalOf(limit, later, missing) <= next) break;
@@ -139,42 +135,42 @@ Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, cons
   return WaitUntil(now, bucket::ArrivalOf(limit, later, missing));
 }
 
-WallTime FreshAt(const LimitNumbers& limit, const State& state, const Book& book) {
-  if (!IsBucket(limit) || book.parts[0].tokens == 0) return algo::FreshAt(limit, state);
+WallTime FreshAt(const LimitNumbers& limit, const State& state, const Ledger& ledger) {
+  if (!IsBucket(limit) || ledger.entries[0].tokens == 0) return algo::FreshAt(limit, state);
   State later = state;
-  Book open = book;
-  while (open.parts[0].tokens > 0) {
-    Refill(limit, open.parts[0].expires, later, open);
+  Ledger open = ledger;
+  while (open.entries[0].tokens > 0) {
+    Refill(limit, open.entries[0].expires, later, open);
     DropPart(open, 0);
   }
   return bucket::FreshAt(limit, later);
 }
 
-void Reset(const LimitNumbers& limit, WallTime now, State& state, Book& book) {
-  Advance(limit, now, state, book);
+void Reset(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
+  Advance(limit, now, state, ledger);
   const WallTime at = state.at;
   state = algo::Fresh(limit, now);
   if (IsBucket(limit)) {
-    state.value = bucket::Full(Reduced(limit, book));
+    state.value = bucket::Full(Reduced(limit, ledger));
     return;
   }
   // The leases of this window count as used in it.
   std::int64_t in_hand = 0;
-  for (const Part& part : book.parts) {
+  for (const LedgerEntry& part : ledger.entries) {
     if (part.tokens > 0 && part.expires > now) in_hand += part.tokens;
   }
   algo::Advance(limit, now, state);
   if (in_hand > 0) state = {.at = at, .value = in_hand};
 }
 
-void Hear(const LimitNumbers& limit, State& state, Book& book, const Report& report) {
-  Part* const part = PartOf(book, report.of);
+void ApplyReport(const LimitNumbers& limit, State& state, Ledger& ledger, const Report& report) {
+  LedgerEntry* const part = PartOf(ledger, report.of);
   if (part == nullptr) return;
   const std::int64_t returned = std::clamp(report.returned, std::int64_t{0}, part->tokens);
   GiveBack(limit, state, part->expires, returned);
   part->tokens -= returned;
   part->tokens -= std::clamp(report.spent, std::int64_t{0}, part->tokens);
-  if (part->tokens == 0) DropPart(book, static_cast<std::size_t>(part - book.parts.data()));
+  if (part->tokens == 0) DropPart(ledger, static_cast<std::size_t>(part - ledger.entries.data()));
 }
 
 }  // namespace sluice::algo::lease

@@ -9,15 +9,13 @@
 
 #include "algo/state.h"
 
-/// What a store does about leases: tokens that nodes take ahead of need and spend by themselves.
+/// The store's side of leases: tokens that nodes take in advance and spend by themselves.
 /// docs/leases.md has the protocol, and why what is admitted by all nodes together stays within the
-/// limit. Pure: a key's state and book, a node's request and the time go in; a state, a book and a
-/// grant come out.
+/// limit. Pure: a key's state and ledger, a node's request and the time go in; a state, a ledger
+/// and a grant come out.
 ///
 /// For token buckets, fixed windows and sliding window counters.
 namespace sluice::algo::lease {
-
-bool Leasable(Algorithm algorithm);
 
 /// Names a lease to the store that gave it. Leases of one key that end together share a name.
 struct Id {
@@ -27,22 +25,23 @@ struct Id {
   friend bool operator==(const Id&, const Id&) = default;
 };
 
-/// What nodes hold until one moment, as far as they told.
-struct Part {
+/// Tokens that nodes hold until one moment, as far as they reported.
+struct LedgerEntry {
   WallTime expires{};
   std::int64_t tokens = 0;
 
-  friend bool operator==(const Part&, const Part&) = default;
+  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
-/// The most parts that a key has. Ends are rounded up so that there are fewer; should there ever be
-/// more, two become one that ends with the later.
-inline constexpr std::size_t kParts = 12;
+/// The most entries that a key has. Ends are rounded up so that there are fewer; should there ever
+/// be more, two become one that ends with the later.
+inline constexpr std::size_t kMaxLedgerEntries = 12;
 
-/// What a store remembers of a key's leases, beside its state.
-struct Book {
-  std::int64_t generation = 0;       ///< Tells this book from earlier ones of the same key.
-  std::array<Part, kParts> parts{};  ///< Soonest end first; those without tokens come last.
+/// A store's record of a key's leases, in addition to its state.
+struct Ledger {
+  std::int64_t generation = 0;  ///< Tells this ledger from earlier ones of the same key.
+  std::array<LedgerEntry, kMaxLedgerEntries>
+      entries{};  ///< Soonest end first; those without tokens come last.
 
   // What grants are sized by. None of it matters for what is admitted at most.
   std::int64_t epoch = 0;
@@ -55,10 +54,10 @@ struct Book {
   std::int64_t denied_before = 0;
   WallTime recalled{};
 
-  friend bool operator==(const Book&, const Book&) = default;
+  friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
-/// What of a lease was spent, and what is given back, since its holder last told.
+/// Tokens of a lease that were spent or are given back since its holder's last report.
 struct Report {
   Id of;
   std::int64_t spent = 0;
@@ -74,12 +73,12 @@ struct Request {
   std::int64_t least = 1;    ///< Fewer tokens than this help none of them.
   std::int64_t demand = 0;   ///< Of this node, in tokens per second.
   std::int64_t denied = 0;   ///< Calls denied since the last request.
-  std::int64_t epoch = 0;    ///< The last one that this node was told.
+  std::int64_t epoch = 0;    ///< The last one that this node received.
   std::int64_t nodes = 1;    ///< Alive, as far as the node knows.
 };
 
 /// When tokens may be spent: Δ µs after the grant, ready + ⌊(fraction + num·Δ) / den⌋ of them.
-/// Those after the first `ready` are of refill that is still to come.
+/// Tokens after the first `ready` are refill that has not arrived yet.
 struct Schedule {
   std::int64_t ready = 0;
   std::int64_t fraction = 0;
@@ -96,14 +95,14 @@ struct Grant {
   /// How long the lease lasts, or the key stays exact: from the moment at which the request was
   /// sent.
   Micros good_for{0};
-  /// The key is plentiful: what is not needed may lapse, and need not be given back.
+  /// The key is plentiful: unneeded tokens may lapse, and need not be given back.
   bool lapses = false;
   /// Nothing is leased: `tokens` are for the calls that wait, and count as spent.
   bool exact = false;
-  /// Others should be told to give back what they don't need at once.
+  /// Other nodes should be asked to give back tokens that they don't need at once.
   bool recall = false;
   std::int64_t left = 0;  ///< In the store after this.
-  Micros retry_after{0};  ///< Until `least` more will be there, if nobody else asks.
+  Micros retry_after{0};  ///< Until `least` more will be there, without other callers.
   Micros reset_after{0};  ///< Until the key is as if never used.
   WallTime taken_at{};    ///< For receipts: windows are known by where they begin.
   std::int64_t epoch = 0;
@@ -118,28 +117,28 @@ inline constexpr Micros kExactFor = std::chrono::seconds(1);
 inline constexpr std::int64_t kSmallestLeased = 50;
 
 /// All that nodes may still hold.
-std::int64_t Outstanding(const Book& book);
+std::int64_t Outstanding(const Ledger& ledger);
 
 /// As algo::Advance, but a bucket is refilled only up to its cap less what is outstanding, and what
 /// has expired is outstanding no more. Every operation on a key with leases begins with this.
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Book& book);
+ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger);
 
 /// As algo::WaitFor and algo::FreshAt.
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, const Ledger& ledger,
                std::int64_t cost);
-WallTime FreshAt(const LimitNumbers& limit, const State& state, const Book& book);
+WallTime FreshAt(const LimitNumbers& limit, const State& state, const Ledger& ledger);
 
 /// As if never used, but for what is outstanding: that can still be spent.
-void Reset(const LimitNumbers& limit, WallTime now, State& state, Book& book);
+void Reset(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger);
 
 /// The functions from here on take what was advanced to `now`.
 
-/// Notes what was spent, and takes back what is returned. What has expired, or is of another book
+/// Notes what was spent, and takes back what is returned. What has expired, or is of another ledger
 /// or window, is ignored.
-void Hear(const LimitNumbers& limit, State& state, Book& book, const Report& report);
+void ApplyReport(const LimitNumbers& limit, State& state, Ledger& ledger, const Report& report);
 
-/// Hears the reports, and grants as many tokens as the policy says.
-Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
+/// Applies the reports, then grants as many tokens as the policy allows.
+Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger,
             const Request& request);
 
 }  // namespace sluice::algo::lease

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "algo/bucket.h"
-#include "algo/lease_book.h"
+#include "algo/lease_ledger.h"
 #include "base/wide_math.h"
 
 /// How much is lent, and for how long: docs/leases.md has the formulas.
@@ -15,7 +15,7 @@ constexpr Micros kLastReserve = std::chrono::milliseconds(20);
 // So that all that is reserved stays far below 2^53.
 constexpr std::int64_t kFastestReserved = kMaxAmount / 4 / kLongestReserve.count();
 constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
-// Ends are multiples of these, so that a key has at most five long parts and six short ones.
+// Ends are multiples of these, so that a key has at most five long entries and six short ones.
 constexpr Micros kLongStep = kLongLease / 4;
 constexpr Micros kShortStep = kShortLease / 2;
 constexpr std::int64_t kBesidesWaiting = 16;
@@ -25,32 +25,33 @@ constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
 // A window that ends sooner is not leased from: half of it would be over when the answer arrives.
 constexpr Micros kShortestLease = std::chrono::milliseconds(10);
 
-void NoteRequest(Book& book, WallTime now, const Request& request) {
+void NoteRequest(Ledger& ledger, WallTime now, const Request& request) {
   const std::int64_t epoch = now.time_since_epoch() / kEpoch;
-  if (epoch != book.epoch) {
-    const bool next = epoch == book.epoch + 1;
-    book.holders_once = std::max(book.holders_once / 2, book.holders * 16);
-    book.holders_before = next ? book.holders : 0;
-    book.demand_before = next ? book.demand : 0;
-    book.denied_before = next ? book.denied : 0;
-    book.holders = book.demand = book.denied = 0;
-    book.epoch = epoch;
+  if (epoch != ledger.epoch) {
+    const bool next = epoch == ledger.epoch + 1;
+    ledger.holders_once = std::max(ledger.holders_once / 2, ledger.holders * 16);
+    ledger.holders_before = next ? ledger.holders : 0;
+    ledger.demand_before = next ? ledger.demand : 0;
+    ledger.denied_before = next ? ledger.denied : 0;
+    ledger.holders = ledger.demand = ledger.denied = 0;
+    ledger.epoch = epoch;
   }
   if (request.epoch != epoch) {
-    book.holders = std::min(book.holders + 1, kMostNodes);
-    book.demand = std::min(book.demand + request.demand, kMostDemand);
+    ledger.holders = std::min(ledger.holders + 1, kMostNodes);
+    ledger.demand = std::min(ledger.demand + request.demand, kMostDemand);
   }
-  book.denied = std::min(book.denied + request.denied, kMostDemand);
+  ledger.denied = std::min(ledger.denied + request.denied, kMostDemand);
 }
 
-std::int64_t NodesAtWork(const Book& book) {
-  return std::max({std::int64_t{1}, book.holders, book.holders_before, book.holders_once / 16});
+std::int64_t NodesAtWork(const Ledger& ledger) {
+  return std::max(
+      {std::int64_t{1}, ledger.holders, ledger.holders_before, ledger.holders_once / 16});
 }
 
 // Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua:
 // which side of a rounding error it falls on does not matter, but that both stores say the same.
-bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own, int fifths) {
-  const auto demand = static_cast<double>(std::max({book.demand, book.demand_before, own}));
+bool AsksForFifths(const LimitNumbers& limit, const Ledger& ledger, std::int64_t own, int fifths) {
+  const auto demand = static_cast<double>(std::max({ledger.demand, ledger.demand_before, own}));
   constexpr double kSecond = 1e6;
   if (IsBucket(limit)) {
     return 5 * demand * static_cast<double>(limit.rate_den) *
@@ -61,8 +62,8 @@ bool AsksForFifths(const LimitNumbers& limit, const Book& book, std::int64_t own
          fifths * kSecond * static_cast<double>(limit.cap);
 }
 
-bool IsSaturated(const LimitNumbers& limit, const Book& book) {
-  return book.denied + book.denied_before > 0 && AsksForFifths(limit, book, 0, 5);
+bool IsSaturated(const LimitNumbers& limit, const Ledger& ledger) {
+  return ledger.denied + ledger.denied_before > 0 && AsksForFifths(limit, ledger, 0, 5);
 }
 
 /// How fast a key gains what can be taken: `num` in units of 1/den token each µs.
@@ -71,7 +72,7 @@ struct Growth {
   std::int64_t den = 1;
 };
 
-// Windows gain nothing before they end, and steps are not told to nodes.
+// Windows gain nothing before they end, and steps are not reported to nodes.
 Growth GrowthOf(const LimitNumbers& limit, const State& state) {
   if (IsBucket(limit) && limit.interval == Micros{1}) return {limit.rate_num, limit.rate_den};
   const bool exact = Wide{state.previous} * limit.window.count() <= kMaxAmount;
@@ -81,12 +82,12 @@ Growth GrowthOf(const LimitNumbers& limit, const State& state) {
 
 /// How far ahead refill is reserved; zero: not at all. Long enough for a few tokens for each node,
 /// and for the requests of all nodes to be a few percent of the calls.
-Micros ReserveTime(const Growth& growth, const Book& book, std::int64_t nodes) {
+Micros ReserveTime(const Growth& growth, const Ledger& ledger, std::int64_t nodes) {
   if (growth.num == 0 || growth.num > kFastestReserved) return Micros{0};
   const auto num = static_cast<double>(growth.num);
   const double two_each = 2 * static_cast<double>(nodes) * static_cast<double>(growth.den);
   const auto demand =
-      static_cast<double>(std::max({book.demand, book.demand_before, std::int64_t{1}}));
+      static_cast<double>(std::max({ledger.demand, ledger.demand_before, std::int64_t{1}}));
   const double few_requests = std::floor(30e6 * static_cast<double>(nodes) / demand);
   const double enough = std::max(std::floor(2 * two_each / num) + 1, few_requests);
   const double time = std::clamp(enough, static_cast<double>(kShortestReserve.count()),
@@ -99,7 +100,7 @@ Micros NoLongerThanWindow(Micros reserve, Micros window_left) {
   return std::min(reserve, std::max(window_left / 3, kLastReserve));
 }
 
-/// What can be taken `ahead` from now if nobody else takes, rounded down.
+/// Returns what can be taken `ahead` from now if no other caller takes any, rounded down.
 std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
   if (!IsBucket(limit)) {
     // What comes after that is left to calls that are decided one by one.
@@ -143,28 +144,28 @@ struct Sizes {
   Micros window_left;
 };
 
-Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Book& book,
+Sizes Measure(const LimitNumbers& limit, WallTime now, const State& state, const Ledger& ledger,
               const Request& request) {
-  const std::int64_t nodes = NodesAtWork(book);
+  const std::int64_t nodes = NodesAtWork(ledger);
   const std::int64_t left = algo::Left(limit, now, state);
   // The weight of the window before falls whatever comes.
   const bool reserves =
-      IsSaturated(limit, book) || (IsSliding(limit) && AsksForFifths(limit, book, 0, 3));
+      IsSaturated(limit, ledger) || (IsSliding(limit) && AsksForFifths(limit, ledger, 0, 3));
   const Micros window_left = WindowLeft(limit, now, state);
   Micros ahead{0};
   if (reserves) {
-    ahead = NoLongerThanWindow(ReserveTime(GrowthOf(limit, state), book, nodes), window_left);
+    ahead = NoLongerThanWindow(ReserveTime(GrowthOf(limit, state), ledger, nodes), window_left);
   }
   std::int64_t reach = left;
   if (ahead > Micros{0}) reach = std::max(left, LeftAhead(limit, now, state, ahead));
   // Refill is reserved only as far as the bucket will have room for it.
-  if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(book));
+  if (IsBucket(limit)) reach = std::min(reach, limit.cap - Outstanding(ledger));
   const std::int64_t all_like_this = request.demand * nodes;
-  const bool unknown = book.demand_before == 0;
+  const bool unknown = ledger.demand_before == 0;
   return {.left = left,
           .reach = reach,
           .nodes = nodes,
-          .pressed = unknown || AsksForFifths(limit, book, all_like_this, 4),
+          .pressed = unknown || AsksForFifths(limit, ledger, all_like_this, 4),
           .window_left = window_left};
 }
 
@@ -178,7 +179,7 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
       std::min(kBesidesWaiting, limit.cap / (4 * std::max(sizes.nodes, request.nodes)));
   if (plentiful) want = std::max(want, request.waiting + besides);
   if (plentiful && sizes.pressed) {
-    // What is spent and not told yet keeps the bucket from refilling: soon it will be missed.
+    // Usage that was not reported yet keeps the bucket from refilling: soon it will be missed.
     want = std::min(want, request.waiting + std::max(besides, limit.cap / (16 * sizes.nodes)));
   }
   if (sizes.window_left < std::chrono::milliseconds(500)) {
@@ -227,13 +228,13 @@ WallTime RoundedUp(WallTime t, Micros step) {
   return WallTime{step * steps};
 }
 
-void Lend(const LimitNumbers& limit, WallTime now, State& state, Book& book, const Sizes& sizes,
+void Lend(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger, const Sizes& sizes,
           Grant& grant) {
   grant.schedule = ScheduleOf(limit, now, state, grant.tokens);
   grant.lapses = IsBucket(limit) && sizes.left > limit.cap / 2;
   algo::Take(limit, state, grant.tokens, 0);
-  if (book.generation == 0) book.generation = now.time_since_epoch().count();
-  grant.id.generation = book.generation;
+  if (ledger.generation == 0) ledger.generation = now.time_since_epoch().count();
+  grant.id.generation = ledger.generation;
   if (IsBucket(limit)) {
     grant.good_for = grant.lapses ? kLongLease : kShortLease;
     if (grant.schedule.num > 0) grant.good_for += kLongestReserve;
@@ -242,20 +243,20 @@ void Lend(const LimitNumbers& limit, WallTime now, State& state, Book& book, con
     grant.id.expires = WindowEnd(limit, state);
     grant.good_for = std::min(kLongLease, grant.id.expires - now);
   }
-  AddPart(book, grant.id.expires, grant.tokens);
+  AddPart(ledger, grant.id.expires, grant.tokens);
 }
 
 }  // namespace
 
-Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
+Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger,
             const Request& asked) {
   const Request request = Believed(asked);
   now = std::max(now, state.at);
-  for (const Report& report : request.reports) Hear(limit, state, book, report);
-  NoteRequest(book, now, request);
-  const Sizes sizes = Measure(limit, now, state, book, request);
+  for (const Report& report : request.reports) ApplyReport(limit, state, ledger, report);
+  NoteRequest(ledger, now, request);
+  const Sizes sizes = Measure(limit, now, state, ledger, request);
   Grant grant;
-  grant.epoch = book.epoch;
+  grant.epoch = ledger.epoch;
   const bool ends = sizes.window_left < kShortestLease;
   grant.exact = ends || StaysExact(limit, state, sizes.nodes, request);
   if (grant.exact) {
@@ -264,19 +265,19 @@ Grant Fetch(const LimitNumbers& limit, WallTime now, State& state, Book& book,
     grant.schedule.ready = grant.tokens;
   } else {
     grant.tokens = SizeOf(limit, sizes, request);
-    if (grant.tokens > 0) Lend(limit, now, state, book, sizes, grant);
+    if (grant.tokens > 0) Lend(limit, now, state, ledger, sizes, grant);
   }
   const std::int64_t left = algo::Left(limit, now, state);
   grant.left = std::max(left, std::int64_t{0}) + state.grant;
   if (left < request.least) {
-    grant.retry_after = WaitFor(limit, now, state, book, std::min(request.least, limit.cap));
+    grant.retry_after = WaitFor(limit, now, state, ledger, std::min(request.least, limit.cap));
   }
-  grant.reset_after = WaitUntil(now, FreshAt(limit, state, book));
+  grant.reset_after = WaitUntil(now, FreshAt(limit, state, ledger));
   grant.taken_at = state.at;
-  const bool scarce = request.waiting > grant.tokens && Outstanding(book) > grant.tokens;
-  const bool lately = book.recalled <= now && now - book.recalled < kBetweenRecalls;
+  const bool scarce = request.waiting > grant.tokens && Outstanding(ledger) > grant.tokens;
+  const bool lately = ledger.recalled <= now && now - ledger.recalled < kBetweenRecalls;
   grant.recall = !grant.exact && scarce && !lately;
-  if (grant.recall) book.recalled = now;
+  if (grant.recall) ledger.recalled = now;
   return grant;
 }
 

@@ -34,21 +34,21 @@ struct Lender {
   explicit Lender(const Limit& its_limit) : limit(its_limit.numbers()), state(Fresh(limit, kNow)) {}
 
   std::int64_t Left(WallTime now) {
-    lease::Advance(limit, now, state, book);
+    lease::Advance(limit, now, state, ledger);
     return algo::Left(limit, now, state);
   }
   Grant Fetch(WallTime now, const Request& request) {
-    lease::Advance(limit, now, state, book);
-    return lease::Fetch(limit, now, state, book, request);
+    lease::Advance(limit, now, state, ledger);
+    return lease::Fetch(limit, now, state, ledger, request);
   }
-  void Hear(WallTime now, const Report& report) {
-    lease::Advance(limit, now, state, book);
-    lease::Hear(limit, state, book, report);
+  void ApplyReport(WallTime now, const Report& report) {
+    lease::Advance(limit, now, state, ledger);
+    lease::ApplyReport(limit, state, ledger, report);
   }
 
   LimitNumbers limit;
   State state;
-  Book book;
+  Ledger ledger;
 };
 
 TEST(Lease, WhatIsOutstandingIsNotRefilled) {
@@ -61,7 +61,7 @@ TEST(Lease, WhatIsOutstandingIsNotRefilled) {
 TEST(Lease, WhatWasSpentIsRefilledFromTheReportOn) {
   Lender key(Bucket(1'000, 1'000));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
-  key.Hear(kNow + seconds(1), {.of = grant.id, .spent = 50});
+  key.ApplyReport(kNow + seconds(1), {.of = grant.id, .spent = 50});
   EXPECT_EQ(key.Left(kNow + seconds(1)), 1'000 - grant.tokens);
   EXPECT_EQ(key.Left(kNow + seconds(5)), 1'000 - grant.tokens + 50);
 }
@@ -76,15 +76,15 @@ TEST(Lease, WhatExpiresIsRefilledFromThenOn) {
 TEST(Lease, WhatIsReturnedIsThereAgain) {
   Lender key(Bucket(1'000, 1'000));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
-  key.Hear(kNow + milliseconds(1), {.of = grant.id, .returned = grant.tokens});
+  key.ApplyReport(kNow + milliseconds(1), {.of = grant.id, .returned = grant.tokens});
   EXPECT_EQ(key.Left(kNow + milliseconds(1)), 1'000);
-  EXPECT_EQ(Outstanding(key.book), 0);
+  EXPECT_EQ(Outstanding(key.ledger), 0);
 }
 
 TEST(Lease, AReturnThatComesTooLateIsIgnored) {
   Lender key(Bucket(1'000, 10));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
-  key.Hear(grant.id.expires, {.of = grant.id, .returned = grant.tokens});
+  key.ApplyReport(grant.id.expires, {.of = grant.id, .returned = grant.tokens});
   EXPECT_EQ(key.Left(grant.id.expires), 1'000 - grant.tokens);
 }
 
@@ -93,7 +93,7 @@ TEST(Lease, AReturnToAnotherBookIsIgnored) {
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   const std::int64_t left = key.Left(kNow);
   const Id other{.generation = grant.id.generation + 1, .expires = grant.id.expires};
-  key.Hear(kNow, {.of = other, .returned = grant.tokens});
+  key.ApplyReport(kNow, {.of = other, .returned = grant.tokens});
   EXPECT_EQ(key.Left(kNow), left);
 }
 
@@ -101,7 +101,7 @@ TEST(Lease, AResetLeavesWhatIsInHand) {
   Lender key(Bucket(1'000, 10));
   Take(key.limit, key.state, 600, 0);
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
-  Reset(key.limit, kNow, key.state, key.book);
+  Reset(key.limit, kNow, key.state, key.ledger);
   EXPECT_EQ(key.Left(kNow), 1'000 - grant.tokens);
 }
 
@@ -109,16 +109,17 @@ TEST(Lease, AWindowTakesBackWhatIsItsOwn) {
   Lender key(*Limit::FixedWindow({.limit = 1'000, .window = seconds(60)}));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   EXPECT_EQ(grant.id.expires, kNow + seconds(60));
-  key.Hear(kNow + seconds(30), {.of = grant.id, .returned = 40});
+  key.ApplyReport(kNow + seconds(30), {.of = grant.id, .returned = 40});
   EXPECT_EQ(key.Left(kNow + seconds(30)), 1'000 - grant.tokens + 40);
-  key.Hear(kNow + seconds(60), {.of = grant.id, .returned = 10});
+  key.ApplyReport(kNow + seconds(60), {.of = grant.id, .returned = 10});
   EXPECT_EQ(key.Left(kNow + seconds(60)), 1'000);
 }
 
 TEST(Lease, ASlidingCounterTakesBackIntoTheWindowBefore) {
   Lender key(*Limit::SlidingWindowCounter({.limit = 1'000, .window = seconds(60)}));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
-  key.Hear(kNow + seconds(60), {.of = grant.id, .spent = grant.tokens - 100, .returned = 100});
+  key.ApplyReport(kNow + seconds(60),
+                  {.of = grant.id, .spent = grant.tokens - 100, .returned = 100});
   EXPECT_EQ(key.Left(kNow + seconds(60)), 1'000 - grant.tokens + 100);
 }
 
@@ -128,7 +129,7 @@ TEST(Lease, ASmallLimitIsDecidedByTheStore) {
   EXPECT_TRUE(grant.exact);
   EXPECT_EQ(grant.tokens, 3);
   EXPECT_EQ(key.Left(kNow), 46);
-  EXPECT_EQ(Outstanding(key.book), 0);
+  EXPECT_EQ(Outstanding(key.ledger), 0);
 }
 
 TEST(Lease, AKeyWithAGrantIsDecidedByTheStoreAndSpendsThatFirst) {
@@ -156,12 +157,12 @@ TEST(Lease, ABookThatIsFullKeepsEverythingOutstandingUntilTheLaterEnd) {
   for (int i = 0; i < 40; ++i) {
     Grant grant = key.Fetch(kNow + milliseconds(i), {.waiting = 20});
     lent += grant.tokens;
-    for (Part& part : key.book.parts) {
+    for (LedgerEntry& part : key.ledger.entries) {
       // As after many set-backs of the clock: no two ends are the same.
       if (part.tokens > 0 && part.expires == grant.id.expires) part.expires += Micros{i};
     }
   }
-  EXPECT_EQ(Outstanding(key.book), lent);
+  EXPECT_EQ(Outstanding(key.ledger), lent);
 }
 
 // ---- Whatever comes
@@ -186,8 +187,8 @@ Limit AnyLentLimit(Choices& choices) {
   }
 }
 
-/// The judge: the key's own model, told what leaves the store and what comes back; and what is
-/// outstanding, by end.
+/// The oracle: the key's own model of what leaves the store and what comes back, and the
+/// outstanding leases by their end.
 class LenderModel {
  public:
   explicit LenderModel(const LimitNumbers& limit) : limit_(limit), key_(limit, Count(kNow)) {}
@@ -202,7 +203,7 @@ class LenderModel {
     key_.Advance(Reduced(), Count(now));
   }
 
-  void Hear(const Report& report) {
+  void ApplyReport(const Report& report) {
     const auto part = parts_.find(report.of.expires);
     if (part == parts_.end() || report.of.generation != generation_) return;
     const std::int64_t returned = std::min(report.returned, part->second);
@@ -318,7 +319,7 @@ TEST(Lease, KeepsItsPromisesWhateverComes) {
     for (int step = 0; step < 40; ++step) {
       now += Micros{choices.Between(0, choices.OneOf<std::int64_t>({10, 30'000, 3'000'000}))};
       const Request request = AnyRequest(choices, key.limit, given);
-      lease::Advance(key.limit, now, key.state, key.book);
+      lease::Advance(key.limit, now, key.state, key.ledger);
       model.At(now);
       model.Advance(now);
       if (key.limit.algorithm != Algorithm::kTokenBucket) {
@@ -326,22 +327,22 @@ TEST(Lease, KeepsItsPromisesWhateverComes) {
         model.Drop(slides ? key.state.at : now + Micros{1});
       }
       for (const Report& report : request.reports) {
-        lease::Hear(key.limit, key.state, key.book, report);
-        model.Hear(report);
+        lease::ApplyReport(key.limit, key.state, key.ledger, report);
+        model.ApplyReport(report);
       }
       ASSERT_EQ(algo::Left(key.limit, now, key.state), model.Left()) << "step " << step;
-      ASSERT_EQ(Outstanding(key.book), model.Outstanding()) << "step " << step;
+      ASSERT_EQ(Outstanding(key.ledger), model.Outstanding()) << "step " << step;
       Request asks = request;
       asks.reports = {};
-      const Grant grant = lease::Fetch(key.limit, now, key.state, key.book, asks);
+      const Grant grant = lease::Fetch(key.limit, now, key.state, key.ledger, asks);
       if (!grant.exact) ExpectScheduleIsNotEarly(choices, model, now, grant);
       if (HasFatalFailure()) return;
       if (grant.tokens > 0) model.Lend(grant);
       if (grant.tokens > 0 && !grant.exact) given.push_back(grant);
       ASSERT_EQ(algo::Left(key.limit, now, key.state), model.Left()) << "step " << step;
       if (key.limit.algorithm == Algorithm::kTokenBucket) {
-        ASSERT_LE(Outstanding(key.book), key.limit.cap);
-        ASSERT_LE(key.state.value, (key.limit.cap - Outstanding(key.book)) * key.limit.rate_den);
+        ASSERT_LE(Outstanding(key.ledger), key.limit.cap);
+        ASSERT_LE(key.state.value, (key.limit.cap - Outstanding(key.ledger)) * key.limit.rate_den);
       }
       ExpectTrueWait(key, now, grant, asks.least);
       if (HasFailure()) return;

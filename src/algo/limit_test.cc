@@ -17,6 +17,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr TokenBucketSpec kGoodBucket{.capacity = 10, .refill = Rate::PerSecond(1)};
 
@@ -163,6 +164,73 @@ TEST(Limit, ExplainsARateThatCannotBeHeld) {
       MessageOf(Limit::TokenBucket({.capacity = kMaxAmount, .refill = Rate::Per(1, seconds(1))}));
   EXPECT_THAT(message, HasSubstr("1 per 1000000 µs"));
   EXPECT_THAT(message, HasSubstr("2^53"));
+}
+
+TEST(Limit, ErrorsNameTheFieldThatTheirMessageBeginsWith) {
+  TokenBucketSpec multiplied = kGoodBucket;
+  multiplied.burst_multiplier = 0;
+  TokenBucketSpec in_steps = kGoodBucket;
+  in_steps.refill_interval = Micros{-1};
+  const std::pair<std::string_view, Result<Limit>> cases[] = {
+      {"capacity", Limit::TokenBucket({.capacity = 0, .refill = Rate::PerSecond(1)})},
+      {"capacity",
+       Limit::TokenBucket(
+           {.capacity = kMaxAmount, .refill = Rate::PerSecond(1), .burst_allowance = 1})},
+      {"refill", Limit::TokenBucket({.capacity = 1, .refill = {}})},
+      {"refill", Limit::TokenBucket({.capacity = kMaxAmount, .refill = Rate::PerSecond(1)})},
+      {"burst_multiplier", Limit::TokenBucket(multiplied)},
+      {"refill_interval", Limit::TokenBucket(in_steps)},
+      {"leak", Limit::LeakyBucket({.capacity = 1, .leak = {}})},
+      {"limit", Limit::FixedWindow({.window = seconds(1)})},
+      {"window", Limit::SlidingWindowLog({.limit = 1})},
+      {"time_to_live", Limit::Concurrency({.limit = 1, .time_to_live = Micros{0}})},
+  };
+  for (const auto& [field, limit] : cases) {
+    ASSERT_FALSE(limit) << field;
+    EXPECT_EQ(limit.error().field, field);
+    EXPECT_THAT(limit.error().message, StartsWith(field));
+  }
+}
+
+// ---- Numbers
+
+TEST(Limit, IsMadeAgainFromItsNumbers) {
+  TokenBucketSpec in_steps = kGoodBucket;
+  in_steps.refill_interval = hours(24 * 365);
+  in_steps.refill = {1'000'003, kMaxWindow};
+  in_steps.capacity = 1;
+  for (const auto& limit :
+       {Limit::TokenBucket(kGoodBucket), Limit::TokenBucket(in_steps),
+        Limit::LeakyBucket({.capacity = 9, .leak = Rate::PerDay(13)}),
+        Limit::FixedWindow({.limit = 5, .window = seconds(1), .anchor = Anchor::kFirstHit}),
+        Limit::FixedWindow({.limit = 5, .anchor = Anchor::kMonth}),
+        Limit::SlidingWindowLog({.limit = 5, .window = seconds(60)}),
+        Limit::SlidingWindowCounter({.limit = 5, .window = seconds(60)}),
+        Limit::Concurrency({.limit = 5})}) {
+    ASSERT_TRUE(limit);
+    const auto again = Limit::FromNumbers(limit->numbers());
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, *limit);
+  }
+}
+
+TEST(Limit, IsNotMadeFromNumbersThatNoneHas) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const LimitNumbers good = Limit::TokenBucket(kGoodBucket)->numbers();
+  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, kMost}) {
+    for (std::int64_t LimitNumbers::* const number :
+         {&LimitNumbers::cap, &LimitNumbers::rate_num, &LimitNumbers::rate_den}) {
+      LimitNumbers numbers = good;
+      numbers.*number = wrong;
+      EXPECT_FALSE(Limit::FromNumbers(numbers)) << wrong;
+    }
+    LimitNumbers numbers = good;
+    numbers.interval = Micros{wrong};
+    EXPECT_FALSE(Limit::FromNumbers(numbers)) << wrong;
+  }
+  LimitNumbers unknown = good;
+  unknown.algorithm = static_cast<Algorithm>(99);
+  EXPECT_FALSE(Limit::FromNumbers(unknown));
 }
 
 // ---- Rates that are held lower

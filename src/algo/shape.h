@@ -7,7 +7,7 @@
 namespace sluice::algo {
 
 /// Numbers of limits, written down once for the whole process, so that a key can remember in two
-/// bytes under which numbers its state was written. Nothing is ever removed: a process meets few
+/// bytes under which numbers its state was written. Nothing is ever removed: a process sees few
 /// different limits, and past kMaxShapes keys carry their numbers themselves.
 inline constexpr std::uint32_t kMaxShapes = 65535;
 

@@ -46,7 +46,7 @@ std::int64_t Plus(std::int64_t used, std::int64_t delta) {
 
 }  // namespace
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& state) {
   const ClockSeen clock = Roll(limit, now, state);
   // What weighs nothing any more never will again: from here on the key is as if never used, and
   // must answer a later settlement as a key does that was forgotten meanwhile.
@@ -55,26 +55,30 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   return clock;
 }
 
-std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state) {
+std::int64_t Operations::Left(const LimitNumbers& limit, WallTime now, const State& state) {
   return limit.cap - Carried(limit, now, state) - state.value;
 }
 
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
+Micros Operations::WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                           std::int64_t cost) {
   const std::int64_t room = limit.cap - state.value - cost;
   if (room >= 0) return WaitUntil(now, state.at + DecayTime(limit, state.previous, room));
   // This window alone is too full: as the next one's `previous` it must decay far enough.
   return WaitUntil(now, state.at + limit.window + DecayTime(limit, state.value, limit.cap - cost));
 }
 
-WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
   if (state.value > 0) return state.at + limit.window + DecayTime(limit, state.value, 0);
   if (state.previous == 0) return WallTime{};
   return state.at + DecayTime(limit, state.previous, 0);
 }
 
-void Take(State& state, std::int64_t cost) { state.value = Plus(state.value, cost); }
+void Operations::Take(const LimitNumbers& /*limit*/, State& state, std::int64_t cost,
+                      std::uint64_t /*slot*/) {
+  state.value = Plus(state.value, cost);
+}
 
-void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
+void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
   if (at == state.at) {
     state.value = Plus(state.value, delta);
   } else if (at == state.at - limit.window) {
@@ -82,9 +86,14 @@ void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t d
   }
 }
 
-ClockSeen Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
+WallTime Operations::AdjustableUntil(const LimitNumbers& limit, WallTime at) {
+  return at + 2 * limit.window;
+}
+
+ClockSeen Operations::Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now,
+                              State& state) {
   if (from.window == to.window) return ClockSeen::kForward;
-  const ClockSeen clock = sliding_counter::Advance(from, now, state);
+  const ClockSeen clock = Advance(from, now, state);
   state.value = Plus(state.value, Carried(from, now, state));
   state.previous = 0;
   state.at = StartOf(to, std::max(now, state.at));

@@ -8,11 +8,8 @@
 namespace sluice::algo::testing {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr WallTime kStart{hours(24) * 20'000};
 
 Limit PerTenSeconds(std::int64_t limit) {
   return Limit::SlidingWindowCounter({.limit = limit, .window = seconds(10)}).value();

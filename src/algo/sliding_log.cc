@@ -9,21 +9,48 @@ namespace {
 // further one is merged with another, so that a key's memory stays bounded.
 constexpr std::size_t kForcedEntries = 4096;
 
+// What is over is erased so many entries at a time: no call has to erase thousands.
+constexpr std::size_t kErasedAtOnce = 64;
+
+std::int64_t Count(WallTime time) { return time.time_since_epoch().count(); }
+
+bool AnyLive(const State& state) {
+  const auto& log = state.history->log;
+  return !log.empty() && Count(log.back().at) >= state.previous;
+}
+
 bool HoldsMostEntries(const LimitNumbers& limit, const State& state) {
-  const std::size_t live = state.history->log.size() - static_cast<std::size_t>(state.previous);
-  return live >= static_cast<std::size_t>(limit.cap) + kForcedEntries;
+  const auto& log = state.history->log;
+  const auto most = static_cast<std::size_t>(limit.cap) + kForcedEntries;
+  return log.size() >= most && log.size() - log.Before(state.previous).count >= most;
 }
 
 // An entry that is later than the state's own time was written before the clock was set back.
 WallTime TimeOf(const State& state, const LogEntry& entry) { return std::min(entry.at, state.at); }
 
+void EraseOver(State& state, std::size_t most) {
+  auto& log = state.history->log;
+  log.EraseBefore(state.previous, most);
+  if (log.empty() || Count(log.FirstFrom({})->at) >= state.previous) state.previous = 0;
+}
+
+// What is over must be before all that is not.
+void MakeRoomAt(State& state, WallTime at) {
+  if (Count(at) >= state.previous) return;
+  EraseOver(state, state.history->log.size());
+  state.previous = 0;
+}
+
 }  // namespace
 
-ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
+ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& state) {
   state.at = now;
   if (state.history == nullptr) return ClockSeen::kForward;
+  if (!AnyLive(state)) {
+    state.value = 0;
+    return ClockSeen::kForward;
+  }
   const auto& log = state.history->log;
-  if (static_cast<std::size_t>(state.previous) == log.size()) return ClockSeen::kForward;
   ClockSeen clock = ClockSeen::kForward;
   const WallTime newest = log.back().at;
   if (now < newest) {
@@ -33,83 +60,99 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
       clock = ClockSeen::kSetBack;
     }
   }
-  auto first = static_cast<std::size_t>(state.previous);
-  while (first < log.size() && TimeOf(state, log[first]) + limit.window <= state.at) {
-    state.value -= log[first].cost;
-    ++first;
-  }
-  state.previous = static_cast<std::int64_t>(first);
+  state.previous = std::max(state.previous, Count(state.at - limit.window) + 1);
+  state.value = log.total() - log.Before(state.previous).cost;
   return clock;
 }
 
-std::int64_t Left(const LimitNumbers& limit, const State& state) { return limit.cap - state.value; }
-
-Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
-  const auto& log = state.history->log;
-  auto entry = static_cast<std::size_t>(state.previous);
-  std::int64_t missing = cost - Left(limit, state) - log[entry].cost;
-  while (missing > 0) missing -= log[++entry].cost;
-  return WaitUntil(now, TimeOf(state, log[entry]) + limit.window);
+std::int64_t Operations::Left(const LimitNumbers& limit, WallTime /*now*/, const State& state) {
+  return limit.cap - state.value;
 }
 
-WallTime FreshAt(const LimitNumbers& limit, const State& state) {
+Micros Operations::WaitFor(const LimitNumbers& limit, WallTime now, const State& state,
+                           std::int64_t cost) {
+  const auto& log = state.history->log;
+  const std::int64_t over = log.Before(state.previous).cost;
+  const LogEntry* const entry = log.WhereCostReaches(over + cost - Left(limit, now, state));
+  return WaitUntil(now, TimeOf(state, *entry) + limit.window);
+}
+
+WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
   if (state.value == 0) return WallTime{};
   return TimeOf(state, state.history->log.back()) + limit.window;
 }
 
-void Commit(State& state) {
+void Operations::Commit(const LimitNumbers& /*limit*/, State& state) {
   auto& log = state.history->log;
-  const auto live = log.begin() + state.previous;
-  if (live != log.end() && log.back().at > state.at) {
+  if (AnyLive(state) && log.back().at > state.at) {
     // Merged, because Adjust looks for one entry of a moment.
-    const auto moved = std::lower_bound(live, log.end(), state.at,
-                                        [](const LogEntry& e, WallTime t) { return e.at < t; });
-    moved->at = state.at;
-    for (auto entry = moved + 1; entry != log.end(); ++entry) moved->cost += entry->cost;
-    log.erase(moved + 1, log.end());
-  }
-  const auto over = static_cast<std::size_t>(state.previous);
-  if (2 * over >= log.size()) {
-    log.erase(log.begin(), log.begin() + state.previous);
+    EraseOver(state, log.size());
+    std::int64_t moved = 0;
+    while (!log.empty() && log.back().at >= state.at) {
+      const LogEntry last = log.back();
+      moved += last.cost;
+      log.Erase(last.key());
+    }
+    log.Insert({state.at, moved});
     state.previous = 0;
   }
+  EraseOver(state, kErasedAtOnce);
 }
 
-void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
-  Commit(state);
+void Operations::Take(const LimitNumbers& limit, State& state, std::int64_t cost,
+                      std::uint64_t /*slot*/) {
+  Commit(limit, state);
   auto& log = state.history->log;
-  const std::int64_t counted = std::min(cost, kMaxAmount - state.value);
+  std::int64_t counted = std::min(cost, kMaxAmount - state.value);
   if (counted == 0) return;
   state.value += counted;
-  const bool any_live = static_cast<std::size_t>(state.previous) < log.size();
-  if (any_live && (log.back().at == state.at || HoldsMostEntries(limit, state))) {
-    log.back().at = state.at;
-    log.back().cost += counted;
-  } else {
-    log.push_back({state.at, counted});
+  MakeRoomAt(state, state.at);
+  if (AnyLive(state)) {
+    const LogEntry last = log.back();
+    if (last.at == state.at) return log.SetCost(last.key(), last.cost + counted);
+    if (HoldsMostEntries(limit, state)) {
+      counted += last.cost;
+      log.Erase(last.key());
+    }
   }
+  log.Insert({state.at, counted});
 }
 
-void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
-  Commit(state);
+WallTime Operations::AdjustableUntil(const LimitNumbers& limit, WallTime at) {
+  return at + limit.window;
+}
+
+void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
+  Commit(limit, state);
   auto& log = state.history->log;
-  const auto live = log.begin() + state.previous;
-  auto entry =
-      std::lower_bound(live, log.end(), at, [](const LogEntry& e, WallTime t) { return e.at < t; });
-  if (entry == log.end() || entry->at != at) {
+  const bool may_be_live = Count(at) >= state.previous;
+  const LogEntry* found = may_be_live ? log.Find({.time = Count(at)}) : nullptr;
+  if (found == nullptr) {
     // What a grant paid for left no entry; what is charged on top of it must.
     const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;
     if (!counts) return;
-    if (!HoldsMostEntries(limit, state)) {
-      entry = log.insert(entry, {at, 0});
-    } else if (entry == log.end()) {
-      (--entry)->at = at;
+    MakeRoomAt(state, at);
+    if (HoldsMostEntries(limit, state)) {
+      found = log.FirstFrom({.time = Count(at)});
+      if (found == nullptr) {
+        // The latest one, which moves on.
+        const LogEntry last = log.back();
+        log.Erase(last.key());
+        log.Insert({at, last.cost});
+      }
+    } else {
+      log.Insert({at, 0});
     }
+    if (found == nullptr) found = log.Find({.time = Count(at)});
   }
-  const std::int64_t change = std::clamp(delta, -entry->cost, kMaxAmount - state.value);
-  entry->cost += change;
+  const LogEntry entry = *found;
+  const std::int64_t change = std::clamp(delta, -entry.cost, kMaxAmount - state.value);
   state.value += change;
-  if (entry->cost == 0) log.erase(entry);
+  if (entry.cost + change == 0) {
+    log.Erase(entry.key());
+  } else {
+    log.SetCost(entry.key(), entry.cost + change);
+  }
 }
 
 }  // namespace sluice::algo::sliding_log

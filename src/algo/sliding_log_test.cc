@@ -11,27 +11,25 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-constexpr WallTime kStart{hours(24) * 20'000};
-
-Limit PerTenSeconds(std::int64_t limit) {
+Limit LogOfTenSeconds(std::int64_t limit) {
   return Limit::SlidingWindowLog({.limit = limit, .window = seconds(10)}).value();
 }
 
 TEST(SlidingLog, CountsACallForExactlyTheWindow) {
-  SingleKey key(PerTenSeconds(1), kStart);
+  SingleKey key(LogOfTenSeconds(1), kStart);
   key.Check(kStart, 1);
   EXPECT_EQ(key.Check(kStart + seconds(10) - Micros{1}, 1).retry_after, Micros{1});
   EXPECT_EQ(key.Check(kStart + seconds(10), 1).outcome, Outcome::kAllowed);
 }
 
 TEST(SlidingLog, LetsNoBurstThroughAtABoundary) {
-  SingleKey key(PerTenSeconds(5), kStart);
+  SingleKey key(LogOfTenSeconds(5), kStart);
   EXPECT_EQ(key.Check(kStart + seconds(9), 5).outcome, Outcome::kAllowed);
   EXPECT_EQ(key.Check(kStart + seconds(11), 1).outcome, Outcome::kDenied);
 }
 
 TEST(SlidingLog, WaitsUntilEnoughOfTheOldestAreOver) {
-  SingleKey key(PerTenSeconds(6), kStart);
+  SingleKey key(LogOfTenSeconds(6), kStart);
   for (int i = 0; i < 3; ++i) key.Check(kStart + seconds(i), 2);
   EXPECT_EQ(key.Check(kStart + seconds(3), 1).retry_after, seconds(7));
   EXPECT_EQ(key.Check(kStart + seconds(3), 3).retry_after, seconds(8));
@@ -40,7 +38,7 @@ TEST(SlidingLog, WaitsUntilEnoughOfTheOldestAreOver) {
 }
 
 TEST(SlidingLog, GivesBackToTheCallThatTook) {
-  SingleKey key(PerTenSeconds(6), kStart);
+  SingleKey key(LogOfTenSeconds(6), kStart);
   key.Check(kStart, 3);
   key.Check(kStart + seconds(1), 3);
   key.Adjust(kStart + seconds(2), kStart + seconds(1), -2);
@@ -49,7 +47,7 @@ TEST(SlidingLog, GivesBackToTheCallThatTook) {
 }
 
 TEST(SlidingLog, GivesNothingBackForACallThatIsOver) {
-  SingleKey key(PerTenSeconds(6), kStart);
+  SingleKey key(LogOfTenSeconds(6), kStart);
   key.Check(kStart, 3);
   key.Check(kStart + seconds(5), 3);
   key.Adjust(kStart + seconds(10), kStart, -3);
@@ -57,14 +55,14 @@ TEST(SlidingLog, GivesNothingBackForACallThatIsOver) {
 }
 
 TEST(SlidingLog, MergesCallsOfOneMoment) {
-  SingleKey key(PerTenSeconds(1000), kStart);
+  SingleKey key(LogOfTenSeconds(1000), kStart);
   for (int i = 0; i < 500; ++i) key.Check(kStart, 1);
   EXPECT_EQ(key.history().log.size(), 1u);
   EXPECT_EQ(key.Left(kStart), 500);
 }
 
 TEST(SlidingLog, ForgetsNoCallsWhenTheClockIsSetBack) {
-  SingleKey key(PerTenSeconds(5), kStart);
+  SingleKey key(LogOfTenSeconds(5), kStart);
   key.Check(kStart, 2);
   key.Check(kStart + seconds(1), 2);
   const WallTime earlier = kStart - hours(1);
@@ -73,7 +71,7 @@ TEST(SlidingLog, ForgetsNoCallsWhenTheClockIsSetBack) {
 }
 
 TEST(SlidingLog, GivesBackAllOfACallThatOthersWereMovedTo) {
-  SingleKey key(PerTenSeconds(10), kStart);
+  SingleKey key(LogOfTenSeconds(10), kStart);
   key.Check(kStart, 1);
   key.Check(kStart + seconds(1), 1);
   const WallTime earlier = kStart - hours(1);
@@ -83,7 +81,7 @@ TEST(SlidingLog, GivesBackAllOfACallThatOthersWereMovedTo) {
 }
 
 TEST(SlidingLog, RemembersCallsWhenItsWindowGrows) {
-  SingleKey key(PerTenSeconds(5), kStart);
+  SingleKey key(LogOfTenSeconds(5), kStart);
   key.Check(kStart, 2);
   key.ChangeLimit(Limit::SlidingWindowLog({.limit = 5, .window = seconds(60)}).value(),
                   kStart + seconds(5));
@@ -92,14 +90,14 @@ TEST(SlidingLog, RemembersCallsWhenItsWindowGrows) {
 }
 
 TEST(SlidingLog, DoesNotGrowWithChargesPastItsLimit) {
-  SingleKey key(PerTenSeconds(1), kStart);
+  SingleKey key(LogOfTenSeconds(1), kStart);
   for (int i = 0; i < 20'000; ++i) key.Force(kStart + Micros{i}, 1);
   EXPECT_LT(key.history().log.size(), 5000u);
   EXPECT_EQ(key.Left(kStart + seconds(1)), 1 - 20'000);
 }
 
 TEST(SlidingLog, DoesNotGrowWithSettlementsPastItsLimit) {
-  SingleKey key(PerTenSeconds(1), kStart);
+  SingleKey key(LogOfTenSeconds(1), kStart);
   const WallTime now = kStart + seconds(1);
   for (int i = 0; i < 10'000; ++i) key.Adjust(now, kStart + Micros{2 * i}, 1);
   for (int i = 0; i < 10'000; ++i) key.Adjust(now, kStart + Micros{2 * i + 1}, 1);

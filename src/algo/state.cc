@@ -1,5 +1,8 @@
 #include "algo/state.h"
 
+#include <array>
+#include <cstddef>
+
 #include "algo/bucket.h"
 #include "algo/concurrency.h"
 #include "algo/fixed_window.h"
@@ -7,157 +10,96 @@
 #include "algo/sliding_log.h"
 
 namespace sluice::algo {
+namespace {
 
-State Fresh(const LimitNumbers& limit, WallTime now) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::Fresh(limit, now);
-    default:
-      return {.at = now};
-  }
+// The operations of an algorithm, as pointers: a call costs one jump through this table.
+struct Table {
+  decltype(&Fresh) fresh;
+  decltype(&Advance) advance;
+  decltype(&Left) left;
+  decltype(&WaitFor) wait_for;
+  decltype(&FreshAt) fresh_at;
+  decltype(&RefillTime) refill_time;
+  decltype(&DelayOf) delay_of;
+  decltype(&Take) take;
+  decltype(&Adjust) adjust;
+  decltype(&AdjustableUntil) adjustable_until;
+  decltype(&Commit) commit;
+  decltype(&Convert) convert;
+};
+
+template <typename Operations>
+constexpr Table kTable = {
+    &Operations::Fresh,   &Operations::Advance,         &Operations::Left,    &Operations::WaitFor,
+    &Operations::FreshAt, &Operations::RefillTime,      &Operations::DelayOf, &Operations::Take,
+    &Operations::Adjust,  &Operations::AdjustableUntil, &Operations::Commit,  &Operations::Convert};
+
+// In the order of the enum.
+constexpr std::array<Table, kAlgorithmNames.size()> kTables = {
+    kTable<bucket::Operations>,          kTable<bucket::Operations>,
+    kTable<fixed_window::Operations>,    kTable<sliding_log::Operations>,
+    kTable<sliding_counter::Operations>, kTable<concurrency::Operations>};
+
+const Table& OperationsOf(const LimitNumbers& limit) {
+  return kTables[static_cast<std::size_t>(limit.algorithm)];
 }
 
-bool NeedsHistory(Algorithm algorithm) {
-  return algorithm == Algorithm::kSlidingWindowLog || algorithm == Algorithm::kConcurrency;
+}  // namespace
+
+State Fresh(const LimitNumbers& limit, WallTime now) {
+  return OperationsOf(limit).fresh(limit, now);
 }
 
 ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::Advance(limit, now, state);
-    case Algorithm::kFixedWindow:
-      return fixed_window::Advance(limit, now, state);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::Advance(limit, now, state);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::Advance(limit, now, state);
-    case Algorithm::kConcurrency:
-      return concurrency::Advance(limit, now, state);
-  }
-  __builtin_unreachable();
+  return OperationsOf(limit).advance(limit, now, state);
 }
 
 std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::Left(limit, state);
-    case Algorithm::kFixedWindow:
-      return fixed_window::Left(limit, state);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::Left(limit, state);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::Left(limit, now, state);
-    case Algorithm::kConcurrency:
-      return concurrency::Left(limit, state);
-  }
-  __builtin_unreachable();
+  return OperationsOf(limit).left(limit, now, state);
 }
 
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::WaitFor(limit, now, state, cost);
-    case Algorithm::kFixedWindow:
-      return fixed_window::WaitFor(limit, now, state);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::WaitFor(limit, now, state, cost);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::WaitFor(limit, now, state, cost);
-    case Algorithm::kConcurrency:
-      return concurrency::WaitFor(limit, now, state, cost);
-  }
-  __builtin_unreachable();
+  return OperationsOf(limit).wait_for(limit, now, state, cost);
 }
 
 WallTime FreshAt(const LimitNumbers& limit, const State& state) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::FreshAt(limit, state);
-    case Algorithm::kFixedWindow:
-      return fixed_window::FreshAt(limit, state);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::FreshAt(limit, state);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::FreshAt(limit, state);
-    case Algorithm::kConcurrency:
-      return concurrency::FreshAt(limit, state);
-  }
-  __builtin_unreachable();
+  return OperationsOf(limit).fresh_at(limit, state);
 }
 
+Micros RefillTime(const LimitNumbers& limit) { return OperationsOf(limit).refill_time(limit); }
+
 Micros DelayOf(const LimitNumbers& limit, const State& state) {
-  return limit.algorithm == Algorithm::kLeakyBucket ? bucket::DelayOf(limit, state) : Micros{0};
+  return OperationsOf(limit).delay_of(limit, state);
 }
 
 void Take(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::Take(limit, state, cost);
-    case Algorithm::kFixedWindow:
-      return fixed_window::Take(state, cost);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::Take(limit, state, cost);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::Take(state, cost);
-    case Algorithm::kConcurrency:
-      return concurrency::Take(limit, state, cost, slot);
-  }
-  __builtin_unreachable();
+  OperationsOf(limit).take(limit, state, cost, slot);
 }
 
 void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      return bucket::Adjust(limit, state, delta);
-    case Algorithm::kFixedWindow:
-      return fixed_window::Adjust(limit, state, at, delta);
-    case Algorithm::kSlidingWindowLog:
-      return sliding_log::Adjust(limit, state, at, delta);
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::Adjust(limit, state, at, delta);
-    case Algorithm::kConcurrency:
-      return;
-  }
+  OperationsOf(limit).adjust(limit, state, at, delta);
 }
 
-void Commit(const LimitNumbers& limit, State& state) {
-  if (limit.algorithm == Algorithm::kSlidingWindowLog) sliding_log::Commit(state);
-  if (limit.algorithm == Algorithm::kConcurrency) concurrency::Commit(limit, state);
+WallTime AdjustableUntil(const LimitNumbers& limit, WallTime at) {
+  return OperationsOf(limit).adjustable_until(limit, at);
 }
 
-bool HoldsSlot(const State& state, std::uint64_t slot) { return concurrency::Holds(state, slot); }
+void Commit(const LimitNumbers& limit, State& state) { OperationsOf(limit).commit(limit, state); }
+
+ClockSeen Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
+  return OperationsOf(to).convert(from, to, now, state);
+}
+
+bool HoldsSlot(const State& state, std::uint64_t slot) {
+  return concurrency::Operations::Holds(state, slot);
+}
 
 bool ReleaseSlot(const LimitNumbers& limit, State& state, std::uint64_t slot) {
-  return concurrency::Release(limit, state, slot);
+  return concurrency::Operations::Release(limit, state, slot);
 }
 
 bool RenewSlot(const LimitNumbers& limit, State& state, std::uint64_t slot) {
-  return concurrency::Renew(limit, state, slot);
-}
-
-ClockSeen Convert(const LimitNumbers& from, const LimitNumbers& to, WallTime now, State& state) {
-  switch (to.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      bucket::Convert(from, to, state);
-      return ClockSeen::kForward;
-    case Algorithm::kFixedWindow:
-      fixed_window::Convert(from, to, now, state);
-      return ClockSeen::kForward;
-    case Algorithm::kSlidingWindowCounter:
-      return sliding_counter::Convert(from, to, now, state);
-    case Algorithm::kSlidingWindowLog:
-    case Algorithm::kConcurrency:
-      return ClockSeen::kForward;
-  }
-  __builtin_unreachable();
+  return concurrency::Operations::Renew(limit, state, slot);
 }
 
 }  // namespace sluice::algo

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <sluice/limit.h>
 #include <sluice/time.h>
+
+#include "algo/summed_tree.h"
 
 namespace sluice::algo {
 
@@ -12,6 +13,8 @@ namespace sluice::algo {
 struct LogEntry {
   WallTime at;
   std::int64_t cost;
+
+  [[nodiscard]] EntryKey key() const { return {.time = at.time_since_epoch().count()}; }
 };
 
 /// One holder of a concurrency limit.
@@ -19,15 +22,27 @@ struct Slot {
   std::uint64_t id;
   WallTime expires;
   std::int64_t cost;
+
+  [[nodiscard]] EntryKey key() const { return {expires.time_since_epoch().count(), id}; }
 };
 
-/// What the two algorithms remember that remember every call, oldest first.
+/// Where the slot of an id is found.
+struct SlotExpiry {
+  std::uint64_t id;
+  WallTime expires;
+  static constexpr std::int64_t cost = 0;
+
+  [[nodiscard]] EntryKey key() const { return {.id = id}; }
+};
+
+/// The calls that the sliding log and concurrency remember, oldest first.
 struct History {
-  std::vector<LogEntry> log;
-  std::vector<Slot> slots;
+  SummedTree<LogEntry> log;
+  SummedTree<Slot> slots;
+  SummedTree<SlotExpiry> expiries;  ///< Of all slots, by id.
 };
 
-/// What a key has used or has left. The algorithm of its limit gives the fields their meaning;
+/// The state of one key under one limit. The algorithm of the limit gives the fields their meaning;
 /// all functions below take a state together with the limit that it was written under.
 ///
 /// A state is a plain value. `history` is shared by its copies: it is read by all functions and
@@ -38,10 +53,10 @@ struct State {
   /// Buckets: what is left, in 1/rate_den tokens. Windows: used in this window. Log and
   /// concurrency: used by the live part of the history.
   std::int64_t value = 0;
-  /// Sliding counter: used in the window before. Log and concurrency: how many of the oldest
-  /// entries are over.
+  /// Sliding counter: used in the window before. Log and concurrency: entries before this moment
+  /// (µs since 1970) are over, though some may still be there.
   std::int64_t previous = 0;
-  /// What is left of grants: spent first, never refilled.
+  /// Units left of grants: spent first, never refilled.
   std::int64_t grant = 0;
   History* history = nullptr;
 };
@@ -54,9 +69,6 @@ inline constexpr Micros kClockTolerance = std::chrono::seconds(1);
 /// As if never used.
 State Fresh(const LimitNumbers& limit, WallTime now);
 
-/// Whether the algorithm needs a `history`.
-bool NeedsHistory(Algorithm algorithm);
-
 enum class ClockSeen : std::uint8_t {
   kForward,
   kSetBack,  ///< The state went on from `now`, and must be written even if nothing is taken.
@@ -67,14 +79,19 @@ ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state);
 
 /// The functions from here on take states that were advanced to `now`.
 
-/// What can be taken, grants apart; below zero in debt.
+/// Returns the units left without grants; below zero in debt.
 std::int64_t Left(const LimitNumbers& limit, WallTime now, const State& state);
 
-/// How long until `cost` (more than Left, at most the cap) can be taken if nobody else takes.
+/// Returns the wait until `cost` (more than Left, at most the cap) can be taken, if no other caller
+/// takes any.
 Micros WaitFor(const LimitNumbers& limit, WallTime now, const State& state, std::int64_t cost);
 
 /// The first moment at which the key is as if never used, grants apart.
 WallTime FreshAt(const LimitNumbers& limit, const State& state);
+
+/// How long a key of which everything was taken needs until it is as if never used. Of a sliding
+/// counter: until it may be exhausted again.
+Micros RefillTime(const LimitNumbers& limit);
 
 /// Leaky bucket: how long a call that is let in now must wait for those before it. Else zero.
 Micros DelayOf(const LimitNumbers& limit, const State& state);
@@ -85,6 +102,10 @@ void Take(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint6
 /// Takes `delta` more (or gives −delta back) where it was taken, which `at` names: the state's `at`
 /// right after Take. Nothing happens if that no longer counts. Not for concurrency. Commits.
 void Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta);
+
+/// The moment from which on an Adjust of what was taken `at` changes nothing; kNever if there is
+/// none.
+WallTime AdjustableUntil(const LimitNumbers& limit, WallTime at);
 
 /// Writes into the history what Advance found. Commits.
 void Commit(const LimitNumbers& limit, State& state);

@@ -7,31 +7,12 @@
 
 #include "answer/problem.h"
 #include "base/json_writer.h"
+#include "base/timestamp.h"
 
 namespace sluice {
 namespace {
 
-using limiter::Question;
-
-std::string DateOf(WallTime time) {
-  const auto second = std::chrono::ceil<std::chrono::seconds>(time);
-  const auto day = std::chrono::floor<std::chrono::days>(second);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(second - day);
-  std::string text;
-  const auto append = [&text](std::int64_t number, std::size_t digits, std::string_view after) {
-    const std::string plain = std::to_string(number);
-    if (plain.size() < digits) text.append(digits - plain.size(), '0');
-    text.append(plain).append(after);
-  };
-  append(static_cast<int>(date.year()), 4, "-");
-  append(static_cast<unsigned>(date.month()), 2, "-");
-  append(static_cast<unsigned>(date.day()), 2, "T");
-  append(clock.hours().count(), 2, ":");
-  append(clock.minutes().count(), 2, ":");
-  append(clock.seconds().count(), 2, "Z");
-  return text;
-}
+using limiter::CheckRequest;
 
 // "1 request", "2 requests": what is counted is named in the plural.
 std::string Counted(std::int64_t number, std::string_view what) {
@@ -40,13 +21,13 @@ std::string Counted(std::int64_t number, std::string_view what) {
   return std::to_string(number).append(" ").append(what);
 }
 
-std::string MessageOf(const Question& question, const HttpAnswer& answer) {
-  if (answer.code != ProblemCode::kRateLimitExceeded || SpokenOf(question) == nullptr) {
+std::string MessageOf(const CheckRequest& check, const HttpAnswer& answer) {
+  if (answer.code != ProblemCode::kRateLimitExceeded || ReportedUse(check) == nullptr) {
     return std::string(answer.message);
   }
-  const Verdict& verdict = question.headline.headline;
-  const rules::NamedLimit* const limit = question.met(question.headline.index).limit;
-  const Micros window = WindowOf(question, question.headline.index);
+  const Verdict& verdict = check.decision.tightest;
+  const rules::NamedLimit* const limit = check.matched(check.decision.index).limit;
+  const Micros window = WindowOf(check, check.decision.index);
   std::string message =
       "Rate limit of " + Counted(verdict.limit, limit == nullptr ? "requests" : limit->type);
   if (window > Micros{0}) message += " per " + Counted(SecondsOf(window), "seconds");
@@ -60,70 +41,71 @@ struct DetailNumbers {
   std::string reset_at;
 };
 
-DetailNumbers DetailsOf(const Question& question, WallTime now) {
-  const Verdict& verdict = question.headline.headline;
-  const Micros wait = WaitOf(question);
+DetailNumbers DetailsOf(const CheckRequest& check, WallTime now) {
+  const Verdict& verdict = check.decision.tightest;
+  const Micros wait = WaitOf(check);
   const Micros reset = std::max({verdict.reset_after, wait, Micros{0}});
   return {.limit = verdict.limit,
-          .window_seconds = SecondsOf(WindowOf(question, question.headline.index)),
+          .window_seconds = SecondsOf(WindowOf(check, check.decision.index)),
           .retry_after_seconds = wait < Micros{0} ? -1 : SecondsOf(wait),
-          .reset_at = DateOf(now + std::min<Micros>(reset, kMaxWindow))};
+          .reset_at = FormatTimestamp(
+              std::chrono::ceil<std::chrono::seconds>(now + std::min<Micros>(reset, kMaxWindow)))};
 }
 
-void AppendDetails(const Question& question, WallTime now, JsonWriter& json) {
-  const DetailNumbers numbers = DetailsOf(question, now);
+void AppendDetails(const CheckRequest& check, WallTime now, JsonWriter& json) {
+  const DetailNumbers numbers = DetailsOf(check, now);
   json.Key("limit").Int(numbers.limit);
   json.Key("window_seconds").Int(numbers.window_seconds);
   json.Key("retry_after_seconds").Int(numbers.retry_after_seconds);
   json.Key("reset_at").String(numbers.reset_at);
 }
 
-void AppendError(const Question& question, const HttpAnswer& answer, WallTime now,
+void AppendError(const CheckRequest& check, const HttpAnswer& answer, WallTime now,
                  std::string& out) {
   JsonWriter json(out);
   json.BeginObject().Key("error").BeginObject();
   json.Key("code").String(KindOf(answer.code).name);
-  json.Key("message").String(MessageOf(question, answer));
-  if (SpokenOf(question) != nullptr) {
+  json.Key("message").String(MessageOf(check, answer));
+  if (ReportedUse(check) != nullptr) {
     json.Key("details").BeginObject();
-    AppendDetails(question, now, json);
+    AppendDetails(check, now, json);
     json.EndObject();
   }
   json.EndObject().EndObject();
 }
 
-void AppendErrorAsProblem(const Question& question, const HttpAnswer& answer, WallTime now,
+void AppendErrorAsProblem(const CheckRequest& check, const HttpAnswer& answer, WallTime now,
                           std::string& out) {
-  AppendProblem({.code = answer.code, .detail = MessageOf(question, answer)}, out);
-  if (SpokenOf(question) == nullptr) return;
-  const rules::MetLimit& met = question.met(question.headline.index);
+  AppendProblem({.code = answer.code, .detail = MessageOf(check, answer)}, out);
+  if (ReportedUse(check) == nullptr) return;
+  const match::MatchedLimit& matched = check.matched(check.decision.index);
   out.pop_back();  // More members follow.
   std::string more;
   JsonWriter json(more);
   json.BeginObject();
-  if (met.rule != nullptr) {
+  if (matched.rule != nullptr) {
     json.Key("violated-policies").BeginArray();
-    json.String(met.rule->id + ":" + met.limit->name).EndArray();
+    json.String(matched.rule->id + ":" + matched.limit->name).EndArray();
   }
-  AppendDetails(question, now, json);
+  AppendDetails(check, now, json);
   json.EndObject();
   out.append(",").append(more, 1);
 }
 
-const rules::Denial* CustomOf(const Question& question, const HttpAnswer& answer) {
-  if (answer.code != ProblemCode::kRateLimitExceeded || SpokenOf(question) == nullptr) {
+const rules::Denial* CustomOf(const CheckRequest& check, const HttpAnswer& answer) {
+  if (answer.code != ProblemCode::kRateLimitExceeded || ReportedUse(check) == nullptr) {
     return nullptr;
   }
-  const rules::Rule* const rule = question.met(question.headline.index).rule;
+  const rules::Rule* const rule = check.matched(check.decision.index).rule;
   return rule != nullptr && rule->denial ? &*rule->denial : nullptr;
 }
 
 // Appends `text` with its places filled in.
-void AppendFilledIn(std::string_view text, const Question& question, WallTime now,
+void AppendFilledIn(std::string_view text, const CheckRequest& check, WallTime now,
                     std::string& out) {
-  const DetailNumbers numbers = DetailsOf(question, now);
+  const DetailNumbers numbers = DetailsOf(check, now);
   const std::array<std::pair<std::string_view, std::string>, 5> places = {{
-      {"{rule}", question.met(question.headline.index).rule->id},
+      {"{rule}", check.matched(check.decision.index).rule->id},
       {"{limit}", std::to_string(numbers.limit)},
       {"{window_seconds}", std::to_string(numbers.window_seconds)},
       {"{retry_after_seconds}", std::to_string(numbers.retry_after_seconds)},
@@ -144,11 +126,11 @@ void AppendFilledIn(std::string_view text, const Question& question, WallTime no
 
 }  // namespace
 
-Denial::Denial(const Question& question, const HttpAnswer& answer, bool wants_problem)
-    : question_(question),
+Denial::Denial(const CheckRequest& check, const HttpAnswer& answer, bool wants_problem)
+    : check_(check),
       answer_(answer),
       wants_problem_(wants_problem),
-      custom_(CustomOf(question, answer)) {}
+      custom_(CustomOf(check, answer)) {}
 
 int Denial::status() const {
   return custom_ != nullptr && custom_->status != 0 ? custom_->status : answer_.status;
@@ -166,11 +148,11 @@ std::string_view Denial::content_type() const {
 
 void Denial::AppendBody(WallTime now, std::string& out) const {
   if (custom_ != nullptr && custom_->body) {
-    AppendFilledIn(*custom_->body, question_, now, out);
+    AppendFilledIn(*custom_->body, check_, now, out);
   } else if (wants_problem_) {
-    AppendErrorAsProblem(question_, answer_, now, out);
+    AppendErrorAsProblem(check_, answer_, now, out);
   } else {
-    AppendError(question_, answer_, now, out);
+    AppendError(check_, answer_, now, out);
   }
 }
 

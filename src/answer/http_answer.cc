@@ -4,64 +4,74 @@
 
 #include "answer/refusal_text.h"
 #include "base/wide_math.h"
-#include "rules/refused_cost.h"
+#include "match/refused_cost.h"
 
 namespace sluice {
 namespace {
 
-using limiter::Question;
+using limiter::CheckRequest;
 
 constexpr std::string_view kBackendError =
     "Service temporarily unavailable (rate limiter backend error)";
 
-bool RejectsAll(const Question& question) {
-  const rules::NamedLimit* limit = question.met(question.headline.index).limit;
+bool RejectsAll(const CheckRequest& check) {
+  const rules::NamedLimit* limit = check.matched(check.decision.index).limit;
   return limit != nullptr && limit->reject_all;
 }
 
-HttpAnswer Denied(const Question& question) {
-  if (question.headline.headline.outcome == Outcome::kNeverFits && !question.degraded &&
-      !RejectsAll(question)) {
+bool LacksAttribute(const CheckRequest& check) {
+  return RejectsAll(check) && check.matched(check.decision.index).limit->is_for_missing;
+}
+
+HttpAnswer Denied(const CheckRequest& check) {
+  if (LacksAttribute(check)) {
+    const ProblemCode code = ProblemCode::kMissingAttribute;
+    return {KindOf(code).status, code, false, KindOf(code).meaning};
+  }
+  if (check.decision.tightest.outcome == Outcome::kNeverFits && !check.degraded &&
+      !RejectsAll(check)) {
     return {400, ProblemCode::kCostExceedsLimit, true, {}};
   }
   return {429, ProblemCode::kRateLimitExceeded, false, "Rate limit exceeded"};
 }
 
-HttpAnswer Degraded(const Question& question) {
-  const ProblemCode code = ProblemCodeOf(question.error);
-  if (question.uses().empty()) return {503, code, true, {}};
-  const std::size_t index = question.headline.index;
-  const rules::Rule* const rule = question.met(index).rule;
-  const bool enforced = question.uses()[index].mode != Mode::kShadow;
+HttpAnswer Degraded(const CheckRequest& check) {
+  const ProblemCode code = ProblemCodeOf(check.error);
+  if (check.uses().empty()) return {503, code, true, {}};
+  const std::size_t index = check.decision.index;
+  const rules::Rule* const rule = check.matched(index).rule;
+  const bool enforced = check.uses()[index].mode != Mode::kShadow;
   if (rule == nullptr && enforced) return {503, code, true, {}};
-  if (question.allowed) return {200, {}, false, "Request allowed"};
-  if (rule->on_store_failure == rules::OnStoreFailure::kClosed) {
+  if (check.allowed) return {200, {}, false, "Request allowed"};
+  const bool closed = check.full == limiter::FullOutcome::kClosed ||
+                      rule->on_store_failure == rules::OnStoreFailure::kClosed;
+  if (closed) {
     return {503, code, false, kBackendError};
   }
-  return Denied(question);
+  return Denied(check);
 }
 
 // Whether an attribute of the call said what it costs.
-bool IsByAttribute(const Question& question, std::size_t use) {
-  const rules::NamedLimit* const limit = question.met(use).limit;
+bool IsByAttribute(const CheckRequest& check, std::size_t use) {
+  const rules::NamedLimit* const limit = check.matched(use).limit;
   return limit != nullptr && !limit->cost.constant && !limit->cost.attribute.empty() &&
-         question.Find(limit->cost.attribute).has_value();
+         check.Find(limit->cost.attribute).has_value();
 }
 
 }  // namespace
 
-HttpAnswer AnswerTo(const Question& question) {
-  switch (question.ruling) {
+HttpAnswer AnswerTo(const CheckRequest& check) {
+  switch (check.ruling) {
     case Ruling::kDecided:
       break;
     case Ruling::kDegraded:
-      return Degraded(question);
+      return Degraded(check);
     case Ruling::kInvalid:
-      return {400, ProblemCodeOf(question.error), true, {}};
+      return {400, ProblemCodeOf(check.error), true, {}};
     case Ruling::kDenyListed:
       return {403, ProblemCode::kDenyListed, false, KindOf(ProblemCode::kDenyListed).meaning};
     case Ruling::kNoRule:
-      if (!question.allowed) {
+      if (!check.allowed) {
         return {403, ProblemCode::kNoRule, false, KindOf(ProblemCode::kNoRule).meaning};
       }
       break;
@@ -69,12 +79,12 @@ HttpAnswer AnswerTo(const Question& question) {
     case Ruling::kNotEnforced:
       break;
   }
-  if (!question.allowed) return Denied(question);
+  if (!check.allowed) return Denied(check);
   return {200, {}, false, "Request allowed"};
 }
 
-HttpAnswer AnswerToLook(const Question& question) {
-  HttpAnswer answer = AnswerTo(question);
+HttpAnswer AnswerToLook(const CheckRequest& check) {
+  HttpAnswer answer = AnswerTo(check);
   if (answer.code == ProblemCode::kCostExceedsLimit && answer.is_problem) {
     answer.is_problem = false;
     answer.message = KindOf(answer.code).meaning;
@@ -82,19 +92,19 @@ HttpAnswer AnswerToLook(const Question& question) {
   return answer;
 }
 
-Problem ProblemOf(const Question& question, const HttpAnswer& answer, std::string_view cost_name) {
+Problem ProblemOf(const CheckRequest& check, const HttpAnswer& answer, std::string_view cost_name) {
   Problem problem{.code = answer.code};
   if (answer.code == ProblemCode::kInvalidTokenCost) {
-    const rules::CostRefusal* const refusal = question.refusal();
+    const match::CostRefusal* const refusal = check.refusal();
     if (refusal != nullptr && refusal->rule != nullptr) {
       problem.field = refusal->attribute.empty() ? cost_name : refusal->attribute;
-      problem.detail = rules::Describe(*refusal);
+      problem.detail = match::Describe(*refusal);
     }
-  } else if (answer.code == ProblemCode::kCostExceedsLimit && !question.uses().empty()) {
-    const std::size_t index = question.headline.index;
-    problem.detail = NeverFits(question, index);
-    problem.field = IsByAttribute(question, index) ? question.met(index).limit->cost.attribute
-                                                   : std::string(cost_name);
+  } else if (answer.code == ProblemCode::kCostExceedsLimit && !check.uses().empty()) {
+    const std::size_t index = check.decision.index;
+    problem.detail = NeverFits(check, index);
+    problem.field = IsByAttribute(check, index) ? check.matched(index).limit->cost.attribute
+                                                : std::string(cost_name);
   }
   return problem;
 }
@@ -109,40 +119,22 @@ Micros WaitOf(const Verdict& verdict) {
   return std::max(verdict.retry_after, Micros{1});
 }
 
-Micros WaitOf(const Question& question) {
-  if (question.allowed) return Micros{0};
-  if (question.uses().empty()) return Micros{-1};
-  return WaitOf(question.headline.headline);
+Micros WaitOf(const CheckRequest& check) {
+  if (check.allowed) return Micros{0};
+  if (check.uses().empty()) return Micros{-1};
+  return WaitOf(check.decision.tightest);
 }
 
-Micros WindowOf(const Question& question, std::size_t use) {
-  const rules::NamedLimit* const named = question.met(use).limit;
+Micros WindowOf(const CheckRequest& check, std::size_t use) {
+  const rules::NamedLimit* const named = check.matched(use).limit;
   if (named != nullptr && named->window != Micros{0}) return named->window;
-  const LimitNumbers& numbers = question.uses()[use].limit->numbers();
+  const LimitNumbers& numbers = check.uses()[use].limit->numbers();
   if (numbers.algorithm == Algorithm::kConcurrency) return Micros{0};
   if (numbers.rate_num == 0) return numbers.window;
   // A bucket: how long it takes to fill.
   const Wide time = (Wide{numbers.cap} * numbers.rate_den + numbers.rate_num - 1) /
                     numbers.rate_num * numbers.interval.count();
   return Micros{static_cast<std::int64_t>(std::min(time, Wide{kMaxWait.count()}))};
-}
-
-std::string_view PublicNameOf(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kTokenBucket:
-      return "TOKEN_BUCKET";
-    case Algorithm::kLeakyBucket:
-      return "LEAKY_BUCKET";
-    case Algorithm::kFixedWindow:
-      return "FIXED_WINDOW";
-    case Algorithm::kSlidingWindowLog:
-      return "SLIDING_WINDOW";
-    case Algorithm::kSlidingWindowCounter:
-      return "SLIDING_WINDOW_COUNTER";
-    case Algorithm::kConcurrency:
-      return "CONCURRENCY";
-  }
-  return "";
 }
 
 }  // namespace sluice

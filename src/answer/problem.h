@@ -23,6 +23,8 @@ enum class ProblemCode : std::uint8_t {
   kUnknownField,
   kDuplicateField,
   kMissingField,
+  kMessageRequired,
+  kNoIdentity,
   kTooManyAttributes,
   kTooManyDescriptors,
   kTooManyChecks,
@@ -34,17 +36,29 @@ enum class ProblemCode : std::uint8_t {
   kForbidden,
   kDenyListed,
   kNoRule,
+  kMissingAttribute,
   kLimitsInRequestsOff,
   kNotFound,
   kSlotNotHeld,
   kVersionNotFound,
+  kRuleNotFound,
+  kNoRules,
   kNoLimit,
   kMethodNotAllowed,
+  kAlreadySettled,
+  kReadOnlySource,
+  kGuardExceeded,
+  kRejectsAll,
+  kIdempotencyConflict,
+  kPreconditionFailed,
   kBodyTooLarge,
   kUriTooLong,
+  kUnsupportedMediaType,
   kExpectationFailed,
   kRulesInvalid,
+  kPreconditionRequired,
   kRateLimitExceeded,
+  kTooManyAttempts,
   kHeadersTooLarge,
   kNotImplemented,
   kHttpVersionNotSupported,
@@ -52,7 +66,10 @@ enum class ProblemCode : std::uint8_t {
   kStorageTimeout,
   kScriptExecutionFailed,
   kExcessiveKeyCardinality,
+  kTooManySettlements,
   kTooManyPending,
+  kBusy,
+  kControlStoreUnavailable,
 };
 
 /// The header WWW-Authenticate of kInvalidToken (RFC 6750).
@@ -66,7 +83,7 @@ struct ProblemKind {
 };
 
 inline constexpr std::size_t kProblemCount =
-    static_cast<std::size_t>(ProblemCode::kTooManyPending) + 1;
+    static_cast<std::size_t>(ProblemCode::kControlStoreUnavailable) + 1;
 
 /// By their code.
 extern const std::array<ProblemKind, kProblemCount> kProblems;
@@ -75,11 +92,12 @@ extern const std::array<ProblemKind, kProblemCount> kProblems;
   return kProblems[static_cast<std::size_t>(code)];
 }
 
-/// What a request got wrong, and where.
+/// An error in a request, with its field.
 struct Problem {
   ProblemCode code = ProblemCode::kInvalidBody;
-  std::string field{};   ///< "checks[3].cost"; empty: none in particular.
-  std::string detail{};  ///< Empty: the code's meaning.
+  std::string field{};      ///< "checks[3].cost"; empty: none in particular.
+  std::string detail{};     ///< Empty: the code's meaning.
+  std::string extension{};  ///< More members of the body, as a JSON object; empty: none.
 };
 
 inline constexpr std::string_view kProblemType = "application/problem+json";

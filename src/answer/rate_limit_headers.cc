@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-using limiter::Question;
+using limiter::CheckRequest;
 
 constexpr std::array<std::string_view, 5> kStyles = {"x-ratelimit", "draft-6", "draft-7",
                                                      "draft-10", "none"};
@@ -23,17 +23,17 @@ struct Numbers {
   Micros reset{0};  ///< From now.
 };
 
-// Of a store that failed, only what the headline says is known, if anything.
-bool IsUseKnown(const Question& question, std::size_t use) {
-  return use == question.headline.index ? IsKnown(question) : !question.degraded;
+// Of a store that failed, only the tightest verdict is known, if anything.
+bool IsUseKnown(const CheckRequest& check, std::size_t use) {
+  return use == check.decision.index ? IsKnown(check) : !check.degraded;
 }
 
-Numbers NumbersOf(const Question& question, std::size_t use, Micros wait) {
-  if (!IsUseKnown(question, use)) {
-    return {.limit = question.uses()[use].limit->cap(), .remaining = -1, .reset = wait};
+Numbers NumbersOf(const CheckRequest& check, std::size_t use, Micros wait) {
+  if (!IsUseKnown(check, use)) {
+    return {.limit = check.uses()[use].limit->cap(), .remaining = -1, .reset = wait};
   }
   const Verdict& verdict =
-      use == question.headline.index ? question.headline.headline : question.uses()[use].verdict;
+      use == check.decision.index ? check.decision.tightest : check.uses()[use].verdict;
   return {.limit = verdict.limit,
           .remaining = verdict.remaining,
           .reset = std::max(verdict.reset_after, wait)};
@@ -47,52 +47,52 @@ void AppendItem(std::string_view text, std::string& out) {
   }
 }
 
-void AppendPolicyName(const Question& question, std::size_t use, std::string& out) {
+void AppendPolicyName(const CheckRequest& check, std::size_t use, std::string& out) {
   out += '"';
-  if (const rules::MetLimit& met = question.met(use); met.rule != nullptr) {
-    AppendItem(met.rule->id, out);
+  if (const match::MatchedLimit& matched = check.matched(use); matched.rule != nullptr) {
+    AppendItem(matched.rule->id, out);
     out += ':';
-    AppendItem(met.limit->name, out);
+    AppendItem(matched.limit->name, out);
   } else {
     // The caller's own: ":limit", ":descriptor"; several of a kind differ by their place.
-    AppendItem(question.uses()[use].key.scope.substr(1), out);
+    AppendItem(check.uses()[use].key.scope.substr(1), out);
     if (use > 0) out += std::to_string(use + 1);
   }
   out += '"';
 }
 
-void AppendWindow(const Question& question, std::size_t use, std::string& out) {
-  if (const Micros window = WindowOf(question, use); window > Micros{0}) {
+void AppendWindow(const CheckRequest& check, std::size_t use, std::string& out) {
+  if (const Micros window = WindowOf(check, use); window > Micros{0}) {
     out += ";w=";
     out += std::to_string(SecondsOf(window));
   }
 }
 
 // Drafts 6 and 7: "100;w=60".
-std::string PlainPolicies(const Question& question) {
+std::string PlainPolicies(const CheckRequest& check) {
   std::string policies;
-  for (std::size_t i = 0; i < question.uses().size(); ++i) {
-    if (!MayBeTold(question, i)) continue;
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    if (!IsReported(check, i)) continue;
     if (!policies.empty()) policies += ", ";
-    policies += std::to_string(question.uses()[i].limit->cap());
-    AppendWindow(question, i, policies);
+    policies += std::to_string(check.uses()[i].limit->cap());
+    AppendWindow(check, i, policies);
   }
   return policies;
 }
 
 // Draft 10: "burst";q=100;w=60
-std::string NamedPolicies(const Question& question) {
+std::string NamedPolicies(const CheckRequest& check) {
   std::string policies;
-  for (std::size_t i = 0; i < question.uses().size(); ++i) {
-    if (!MayBeTold(question, i)) continue;
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    if (!IsReported(check, i)) continue;
     if (!policies.empty()) policies += ',';
-    AppendPolicyName(question, i, policies);
+    AppendPolicyName(check, i, policies);
     policies += ";q=";
-    policies += std::to_string(question.uses()[i].limit->cap());
-    if (question.uses()[i].limit->algorithm() == Algorithm::kConcurrency) {
+    policies += std::to_string(check.uses()[i].limit->cap());
+    if (check.uses()[i].limit->algorithm() == Algorithm::kConcurrency) {
       policies += ";qu=\"concurrent-requests\"";
     }
-    AppendWindow(question, i, policies);
+    AppendWindow(check, i, policies);
   }
   return policies;
 }
@@ -104,25 +104,25 @@ void AddX(const Numbers& numbers, WallTime now, HeaderSink& headers) {
   headers.Add("X-RateLimit-Reset", reset);
 }
 
-void AddDraft6(const Question& question, const Numbers& numbers, HeaderSink& headers) {
+void AddDraft6(const CheckRequest& check, const Numbers& numbers, HeaderSink& headers) {
   headers.Add("RateLimit-Limit", numbers.limit);
   headers.Add("RateLimit-Remaining", std::max<std::int64_t>(numbers.remaining, 0));
   headers.Add("RateLimit-Reset", SecondsOf(numbers.reset));
-  headers.Add("RateLimit-Policy", PlainPolicies(question));
+  headers.Add("RateLimit-Policy", PlainPolicies(check));
 }
 
-void AddDraft7(const Question& question, const Numbers& numbers, HeaderSink& headers) {
+void AddDraft7(const CheckRequest& check, const Numbers& numbers, HeaderSink& headers) {
   headers.Add("RateLimit", "limit=" + std::to_string(numbers.limit) + ", remaining=" +
                                std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
                                ", reset=" + std::to_string(SecondsOf(numbers.reset)));
-  headers.Add("RateLimit-Policy", PlainPolicies(question));
+  headers.Add("RateLimit-Policy", PlainPolicies(check));
 }
 
-void AddDraft10(const Question& question, std::size_t use, const Numbers& numbers,
+void AddDraft10(const CheckRequest& check, std::size_t use, const Numbers& numbers,
                 HeaderSink& headers) {
-  headers.Add("RateLimit-Policy", NamedPolicies(question));
+  headers.Add("RateLimit-Policy", NamedPolicies(check));
   std::string limit;
-  AppendPolicyName(question, use, limit);
+  AppendPolicyName(check, use, limit);
   limit += ";r=" + std::to_string(std::max<std::int64_t>(numbers.remaining, 0)) +
            ";t=" + std::to_string(SecondsOf(numbers.reset));
   headers.Add("RateLimit", limit);
@@ -139,25 +139,25 @@ std::optional<HeaderStyle> FindHeaderStyle(std::string_view name) {
   return std::nullopt;
 }
 
-void AddRateLimitHeaders(const Question& question, WallTime now, HeaderStyle style, Micros jitter,
+void AddRateLimitHeaders(const CheckRequest& check, WallTime now, HeaderStyle style, Micros jitter,
                          HeaderSink& headers) {
-  Micros wait = WaitOf(question);
+  Micros wait = WaitOf(check);
   if (wait > Micros{0}) wait += jitter;
-  const std::optional<std::size_t> use = ToldInHeaders(question);
+  const std::optional<std::size_t> use = UseInHeaders(check);
   if (style != HeaderStyle::kNone && use) {
-    const Numbers numbers = NumbersOf(question, *use, std::max(wait, Micros{0}));
-    // Of a store that failed, the drafts have no way to tell.
-    if (!IsUseKnown(question, *use) || style == HeaderStyle::kXRateLimit) {
+    const Numbers numbers = NumbersOf(check, *use, std::max(wait, Micros{0}));
+    // The drafts have no way to report a store that failed.
+    if (!IsUseKnown(check, *use) || style == HeaderStyle::kXRateLimit) {
       AddX(numbers, now, headers);
       if (wait > Micros{0}) headers.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
     } else if (style == HeaderStyle::kDraft6) {
-      AddDraft6(question, numbers, headers);
+      AddDraft6(check, numbers, headers);
     } else if (style == HeaderStyle::kDraft7) {
-      AddDraft7(question, numbers, headers);
+      AddDraft7(check, numbers, headers);
     } else {
-      AddDraft10(question, *use, numbers, headers);
+      AddDraft10(check, *use, numbers, headers);
     }
-    if (question.degraded) {
+    if (check.degraded) {
       headers.Add("X-RateLimit-Policy", "degraded");
       headers.Add("X-RateLimit-Degraded", "true");
     }

@@ -7,23 +7,23 @@
 #include <sluice/time.h>
 
 #include "base/header_sink.h"
-#include "limiter/question.h"
+#include "limiter/check_request.h"
 
 namespace sluice {
 
-/// How answers tell of limits in their headers. docs/http.md shows each.
+/// The styles of rate limit headers. docs/http.md shows each.
 enum class HeaderStyle : std::uint8_t { kXRateLimit, kDraft6, kDraft7, kDraft10, kNone };
 
 /// "x-ratelimit", "draft-6", "draft-7", "draft-10", "none".
 [[nodiscard]] std::string_view NameOf(HeaderStyle style);
 [[nodiscard]] std::optional<HeaderStyle> FindHeaderStyle(std::string_view name);
 
-/// Adds what an answer tells of its limits in headers: nothing if the call met none.
+/// Adds the headers that describe the limits of a check: none if it matched no limit.
 ///
-/// Whoever is denied and waits for Retry-After (whole seconds) or X-RateLimit-Reset-Ms passes, if
-/// nobody else calls. `jitter` is added to that wait; what tells when the limit is as if never used
-/// is never earlier.
-void AddRateLimitHeaders(const limiter::Question& question, WallTime now, HeaderStyle style,
+/// A denied client that waits for Retry-After (whole seconds) or X-RateLimit-Reset-Ms passes, if
+/// there are no other callers. `jitter` is added to that wait; the time at which the limit is
+/// unused again is never earlier.
+void AddRateLimitHeaders(const limiter::CheckRequest& check, WallTime now, HeaderStyle style,
                          Micros jitter, HeaderSink& headers);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 #include "api/caller.h"
 
-#include "api/call_fields.h"
-#include "api/http_loop.h"
+#include "api/http/call_fields.h"
+#include "api/http/loop.h"
 #include "base/url_path.h"
 #include "identity/credentials.h"
 #include "identity/identifier.h"
@@ -9,12 +9,12 @@
 namespace sluice::api {
 namespace {
 
-using limiter::Question;
+using limiter::CheckRequest;
 
 // What trusted proxies say of a call in headers of their own. False: one of them makes no sense.
 bool AddProxyHeaders(HttpExchange& exchange, const identity::Headers& headers, Reader reader,
-                     Question& question) {
-  if (!exchange.host().identifier().proxies().TrustsPeer(exchange.peer.ip)) return true;
+                     CheckRequest& check) {
+  if (!exchange.services().identifier().proxies().TrustsPeer(exchange.peer.ip)) return true;
   for (const ProxyHeader& one : exchange.loop.options().proxy_headers) {
     const identity::Credential said = identity::FindHeader(headers, one.header);
     if (said.status == identity::Credential::Status::kAbsent) continue;
@@ -24,11 +24,11 @@ bool AddProxyHeaders(HttpExchange& exchange, const identity::Headers& headers, R
           exchange, reader,
           {.code = ProblemCode::kInvalidParameter,
            .field = one.header,
-           .detail = "is there several times: the proxy must replace what its client sent"});
+           .detail = "occurs several times: the proxy must replace the value of its client"});
       return false;
     }
     if (one.attribute != "cost") {
-      question.Add(one.attribute, said.value);
+      check.Add(one.attribute, said.value);
       continue;
     }
     const auto cost = ParseCost(said.value);
@@ -36,7 +36,7 @@ bool AddProxyHeaders(HttpExchange& exchange, const identity::Headers& headers, R
       RefuseCaller(exchange, reader, BadCost(one.header, said.value));
       return false;
     }
-    question.cost = *cost;
+    check.cost = *cost;
   }
   return true;
 }
@@ -47,9 +47,9 @@ HttpCall* BeginCall(HttpExchange& exchange, Reader reader, const CallTarget& tar
                     void (*answer)(HttpCall& call, std::string& out)) {
   identity::Caller& caller = exchange.loop.caller();
   const identity::HeaderSpan<wire::HttpHeader> headers(exchange.request.headers);
-  const identity::Outcome outcome = exchange.host().identifier().Identify(
-      {.peer = exchange.peer.ip, .headers = headers, .query = target.query}, exchange.host().now(),
-      caller);
+  const identity::Outcome outcome = exchange.services().identifier().Identify(
+      {.peer = exchange.peer.ip, .headers = headers, .query = target.query},
+      exchange.services().now(), caller);
   if (outcome != identity::Outcome::kKnown) {
     const bool is_token = outcome == identity::Outcome::kBadToken;
     RefuseCaller(exchange, reader,
@@ -59,16 +59,17 @@ HttpCall* BeginCall(HttpExchange& exchange, Reader reader, const CallTarget& tar
   }
   HttpCall& call = exchange.MakeCall(answer);
   call.wants_problem = AsksForProblems(exchange.request);
-  Question& question = call.Add().question;
-  AddCertificate(exchange.peer, question);
-  if (!AddProxyHeaders(exchange, headers, reader, question)) {
+  CheckRequest& check = call.Add().check;
+  AddCertificate(exchange.peer, check);
+  if (!AddProxyHeaders(exchange, headers, reader, check)) {
     exchange.loop.GiveBack(std::move(exchange.call));
     return nullptr;
   }
-  for (const Attribute& one : caller.attributes()) question.Add(one.name, one.value);
-  question.Add("endpoint", NormalizePath(target.path, exchange.loop.Room(target.path.size())));
-  question.Add("method", target.method);
-  if (!target.host.empty()) question.Add("host", target.host);
+  for (const Attribute& one : caller.attributes()) check.Add(one.name, one.value);
+  check.Add("endpoint", NormalizePath(target.path, exchange.loop.Room(target.path.size()),
+                                      exchange.loop.options().fold_paths));
+  check.Add("method", target.method);
+  if (!target.host.empty()) check.Add("host", target.host);
   return &call;
 }
 

@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "api/caller_answer.h"
-#include "api/http_exchange.h"
+#include "api/http/caller_answer.h"
+#include "api/http/exchange.h"
 
 namespace sluice::api {
 
-/// The call that a request is about: the request itself, or what a proxy tells of one.
+/// The call that a request is about: the request itself, or the one that a proxy describes.
 struct CallTarget {
   std::string_view method;
   std::string_view path;   ///< Not decoded.
@@ -17,7 +17,7 @@ struct CallTarget {
 };
 
 /// Begins the call of a caller that is known by what its request brings, and by nothing that it
-/// claims to be. Null: that can't be told, and the response is in `exchange.out`.
+/// claims to be. Null if the caller can't be identified: the response is in `exchange.out`.
 HttpCall* BeginCall(HttpExchange& exchange, Reader reader, const CallTarget& target,
                     void (*answer)(HttpCall& call, std::string& out));
 

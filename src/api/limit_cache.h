@@ -8,17 +8,22 @@
 
 #include <sluice/limit.h>
 
+#include "api/request_limits.h"
+
 namespace sluice::api {
 
 /// Limits that clients bring, kept because making one costs more than a check. Each set of numbers
 /// has one place, which the last to come has. On one thread.
 class LimitCache {
  public:
-  /// What a limit is made of. Whoever uses the cache says what they mean; equal ones must make
-  /// equal limits.
+  /// The numbers that define a limit. The user of the cache gives them a meaning; equal numbers
+  /// must make equal limits.
   using Numbers = std::array<std::int64_t, 4>;
 
-  LimitCache() : kept_(kPlaces) {}
+  explicit LimitCache(const RequestLimitBounds& bounds = {}) : bounds_(bounds), kept_(kPlaces) {}
+
+  /// The bounds that limits must satisfy before they are cached.
+  [[nodiscard]] const RequestLimitBounds& bounds() const { return bounds_; }
 
   /// Null: it is not there.
   [[nodiscard]] const Limit* Find(const Numbers& numbers) const {
@@ -49,6 +54,7 @@ class LimitCache {
     return (hash >> 32U) % kPlaces;
   }
 
+  const RequestLimitBounds bounds_;
   std::vector<Kept> kept_;
 };
 

@@ -8,16 +8,15 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "algo/algorithm_info.h"
+#include "base/base64url.h"
 #include "base/random.h"
 
 namespace sluice::api {
 namespace {
 
-constexpr char kFormat = 1;
+constexpr char kFormat = 2;
 constexpr std::uint64_t kMeasured = 1;
-constexpr std::uint64_t kLeased = 2;
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 const std::string& SecretOfThisProcess() {
   static const std::string secret = [] {
@@ -28,39 +27,17 @@ const std::string& SecretOfThisProcess() {
   return secret;
 }
 
-void AppendBase64(std::string_view bytes, std::string& out) {
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (held += 8; held >= 6; held -= 6) out += kAlphabet[bits >> (held - 6) & 63];
-  }
-  if (held > 0) out += kAlphabet[bits << (6 - held) & 63];
-}
-
-std::optional<std::string> DecodeBase64(std::string_view text) {
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : text) {
-    const std::size_t value = kAlphabet.find(c);
-    if (value == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    held += 6;
-    if (held >= 8) {
-      held -= 8;
-      bytes += static_cast<char>(bits >> held & 255);
-    }
-  }
-  return bytes;
-}
-
 void AppendNumber(std::uint64_t number, std::string& out) {
   while (number >= 128) {
     out += static_cast<char>(number | 128);
     number >>= 7;
   }
   out += static_cast<char>(number);
+}
+
+// Always as long: ids are random.
+void AppendId(std::uint64_t id, std::string& out) {
+  for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(id >> shift & 255);
 }
 
 void AppendText(std::string_view text, std::string& out) {
@@ -85,6 +62,18 @@ class Cursor {
     failed_ = true;
     return 0;
   }
+  std::uint64_t Id() {
+    constexpr std::size_t kBytes = sizeof(std::uint64_t);
+    if (rest_.size() < kBytes) {
+      failed_ = true;
+      return 0;
+    }
+    std::uint64_t id = 0;
+    for (std::size_t i = kBytes; i > 0; --i)
+      id = id << 8 | static_cast<unsigned char>(rest_[i - 1]);
+    rest_.remove_prefix(kBytes);
+    return id;
+  }
   std::int64_t Signed() { return static_cast<std::int64_t>(Number()); }
   std::string Text() {
     const std::uint64_t size = Number();
@@ -104,46 +93,10 @@ class Cursor {
   bool failed_ = false;
 };
 
-// A limit is only made from what it is specified by, so its numbers are brought into that form.
-std::optional<Limit> Remake(const LimitNumbers& numbers) {
-  const auto made = [&]() -> Result<Limit> {
-    const Rate rate{numbers.rate_num, numbers.rate_den * numbers.interval};
-    const SlidingWindowSpec window{.limit = numbers.cap, .window = numbers.window};
-    switch (numbers.algorithm) {
-      case Algorithm::kTokenBucket:
-        return Limit::TokenBucket(
-            {.capacity = numbers.cap,
-             .refill = rate,
-             .refill_interval = numbers.interval == Micros{1} ? Micros{0} : numbers.interval});
-      case Algorithm::kLeakyBucket:
-        return Limit::LeakyBucket({.capacity = numbers.cap, .leak = rate});
-      case Algorithm::kFixedWindow:
-        return Limit::FixedWindow(
-            {.limit = numbers.cap, .window = numbers.window, .anchor = numbers.anchor});
-      case Algorithm::kSlidingWindowLog:
-        return Limit::SlidingWindowLog(window);
-      case Algorithm::kSlidingWindowCounter:
-        return Limit::SlidingWindowCounter(window);
-      case Algorithm::kConcurrency:
-        return Limit::Concurrency({.limit = numbers.cap, .time_to_live = numbers.window});
-    }
-    return Error{ErrorCode::kInvalidLimit, ""};
-  }();
-  if (!made || made->numbers() != numbers) return std::nullopt;
-  return *made;
-}
-
-// The product in Remake must not overflow.
-bool CanBeRemade(const LimitNumbers& numbers) {
-  return numbers.rate_den >= 0 && numbers.interval > Micros{0} && numbers.interval <= kMaxWindow &&
-         numbers.rate_den <= kMaxWindow.count() / numbers.interval.count();
-}
-
 std::optional<LimitNumbers> ReadNumbers(Cursor& cursor) {
   const std::uint64_t algorithm = cursor.Number();
   const std::uint64_t anchor = cursor.Number();
-  if (algorithm > static_cast<std::uint64_t>(Algorithm::kConcurrency) ||
-      anchor > static_cast<std::uint64_t>(Anchor::kYear)) {
+  if (algorithm >= algo::kAlgorithms.size() || anchor > static_cast<std::uint64_t>(Anchor::kYear)) {
     return std::nullopt;
   }
   LimitNumbers numbers;
@@ -154,24 +107,28 @@ std::optional<LimitNumbers> ReadNumbers(Cursor& cursor) {
   numbers.rate_den = cursor.Signed();
   numbers.interval = Micros{cursor.Signed()};
   numbers.window = Micros{cursor.Signed()};
-  if (cursor.failed() || !CanBeRemade(numbers)) return std::nullopt;
+  if (cursor.failed()) return std::nullopt;
   return numbers;
 }
 
 }  // namespace
 
-ReceiptSigner::ReceiptSigner(std::string_view secret)
-    : secret_(secret.empty() ? SecretOfThisProcess() : secret) {}
+ReceiptSigner::ReceiptSigner(std::string_view secret, Micros lifetime)
+    : secret_(secret.empty() ? SecretOfThisProcess() : secret),
+      lifetime_(lifetime),
+      next_id_(RandomId()) {}
 
 void ReceiptSigner::Begin(WallTime now) {
   bytes_.assign(1, kFormat);
-  AppendNumber(static_cast<std::uint64_t>(now.time_since_epoch().count()), bytes_);
+  AppendNumber(static_cast<std::uint64_t>((now + lifetime_).time_since_epoch().count()), bytes_);
+  // The limits of a call have the ids from here on.
+  next_id_ += kMaxLimitsPerCall;
+  AppendId(next_id_, bytes_);
   count_ = 0;
 }
 
-bool ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts) {
+void ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts) {
   const LimitNumbers& numbers = limit.numbers();
-  if (!CanBeRemade(numbers)) return false;
   AppendText(key.scope, bytes_);
   AppendText(key.tag, bytes_);
   AppendText(key.rest, bytes_);
@@ -183,14 +140,14 @@ bool ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& recei
     AppendNumber(static_cast<std::uint64_t>(number), bytes_);
   }
   AppendNumber(receipt.slot, bytes_);
-  AppendNumber((facts.measured ? kMeasured : 0) | (facts.leased ? kLeased : 0), bytes_);
+  AppendNumber(facts.measured ? kMeasured : 0, bytes_);
+  AppendNumber(static_cast<std::uint64_t>(facts.max_settlement), bytes_);
   ++count_;
-  return true;
 }
 
 void ReceiptSigner::Finish(std::string& out) {
   bytes_ += TagOf(bytes_);
-  AppendBase64(bytes_, out);
+  AppendBase64Url(bytes_, out);
 }
 
 std::string ReceiptSigner::TagOf(std::string_view bytes) const {
@@ -201,41 +158,44 @@ std::string ReceiptSigner::TagOf(std::string_view bytes) const {
   return {reinterpret_cast<const char*>(whole.data()), kTagBytes};
 }
 
-std::optional<std::vector<TakenLimit>> ReceiptSigner::Read(std::string_view text,
-                                                           WallTime now) const {
-  const std::optional<std::string> decoded = DecodeBase64(text);
-  if (!decoded || decoded->size() <= kTagBytes) return std::nullopt;
-  const std::string_view bytes = std::string_view(*decoded).substr(0, decoded->size() - kTagBytes);
+std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const {
+  std::string decoded;
+  if (!DecodeBase64Url(text, decoded) || decoded.size() <= kTagBytes) return std::nullopt;
+  const std::string_view bytes = std::string_view(decoded).substr(0, decoded.size() - kTagBytes);
   const std::string tag = TagOf(bytes);
-  if (CRYPTO_memcmp(tag.data(), decoded->data() + bytes.size(), kTagBytes) != 0) {
+  if (CRYPTO_memcmp(tag.data(), decoded.data() + bytes.size(), kTagBytes) != 0) {
     return std::nullopt;
   }
   if (bytes.front() != kFormat) return std::nullopt;
   Cursor cursor(bytes.substr(1));
-  const WallTime given{Micros{cursor.Signed()}};
-  if (now - given > kGoodFor) return std::nullopt;
-  std::vector<TakenLimit> taken;
+  ReceiptContents contents{.expires = WallTime{Micros{cursor.Signed()}}, .taken = {}};
+  std::vector<TakenLimit>& taken = contents.taken;
+  const std::uint64_t first_id = cursor.Id();
   while (!cursor.at_end()) {
     std::string scope = cursor.Text();
     std::string tag_text = cursor.Text();
     std::string rest = cursor.Text();
     const std::optional<LimitNumbers> numbers = ReadNumbers(cursor);
     if (!numbers) return std::nullopt;
-    std::optional<Limit> limit = Remake(*numbers);
+    const Result<Limit> limit = Limit::FromNumbers(*numbers);
     Receipt receipt{.amount = cursor.Signed(), .from_grant = cursor.Signed()};
     receipt.at = WallTime{Micros{cursor.Signed()}};
     receipt.slot = cursor.Number();
     const std::uint64_t facts = cursor.Number();
-    if (cursor.failed() || !limit || taken.size() == kMaxLimitsPerCall) return std::nullopt;
+    const std::int64_t max_settlement = cursor.Signed();
+    if (cursor.failed() || !limit || limit->numbers() != *numbers ||
+        taken.size() == kMaxLimitsPerCall)
+      return std::nullopt;
     taken.push_back({.scope = std::move(scope),
                      .tag = std::move(tag_text),
                      .rest = std::move(rest),
                      .limit = *limit,
                      .receipt = receipt,
                      .measured = (facts & kMeasured) != 0,
-                     .leased = (facts & kLeased) != 0});
+                     .max_settlement = max_settlement,
+                     .id = first_id + taken.size()});
   }
-  return taken;
+  return contents;
 }
 
 bool SettledBy(const std::vector<TakenLimit>& taken, const TakenLimit& limit) {

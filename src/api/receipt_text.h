@@ -14,41 +14,46 @@
 
 namespace sluice::api {
 
-/// What a call took from one limit: enough to correct it later, whatever the rules say then.
+/// The amount that a call took from one limit, with all that a later correction needs, even if the
+/// rules have changed.
 struct TakenLimit {
   std::string scope, tag, rest;  ///< The parts of its key.
   Limit limit;
   Receipt receipt;
   bool measured = false;  ///< Its real cost is known only later; see SettledBy.
-  bool leased = false;    ///< Its rule leases.
+  /// Maximum charge of a settlement.
+  std::int64_t max_settlement = kMaxAmount;
+  std::uint64_t id = 0;  ///< Unique among what was taken from the key.
 };
 
-/// Writes what a call took as a text that clients keep and bring back, and reads it again. Nobody
-/// without the secret can make or change one. The server remembers none of them: a text that is
-/// brought twice counts twice.
+/// The content of a receipt.
+struct ReceiptContents {
+  WallTime expires{};
+  std::vector<TakenLimit> taken;
+};
+
+/// Writes what a call took as a text that clients keep and bring back, and reads it again. Without
+/// the secret it can be neither made nor changed. The signer remembers none of them: each has an
+/// id, by which stores know what was settled before.
 class ReceiptSigner {
  public:
-  static constexpr auto kGoodFor = std::chrono::hours(24);
-
-  /// An empty secret: one that this process chose.
-  explicit ReceiptSigner(std::string_view secret);
+  /// An empty secret: one that this process chose. `lifetime`: of a receipt.
+  ReceiptSigner(std::string_view secret, Micros lifetime);
 
   /// Collects what a call took, limit by limit.
   void Begin(WallTime now);
-  /// What is to be known of a limit beside what was taken; see TakenLimit.
+  /// Properties of a limit in addition to the amount; see TakenLimit.
   struct Facts {
     bool measured = false;
-    bool leased = false;
+    std::int64_t max_settlement = kMaxAmount;
   };
-  /// False: the limit's numbers can't be written down (and nothing was added).
-  bool Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts);
+  void Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   /// Appends the text: base64url.
   void Finish(std::string& out);
 
-  /// Nothing if the text is damaged, forged, or older than kGoodFor.
-  [[nodiscard]] std::optional<std::vector<TakenLimit>> Read(std::string_view text,
-                                                            WallTime now) const;
+  /// Nothing if the text is damaged or forged. Whether it has expired is up to the caller.
+  [[nodiscard]] std::optional<ReceiptContents> Read(std::string_view text) const;
 
  private:
   static constexpr std::size_t kTagBytes = 16;
@@ -56,6 +61,8 @@ class ReceiptSigner {
   [[nodiscard]] std::string TagOf(std::string_view bytes) const;
 
   std::string secret_;
+  const Micros lifetime_;
+  std::uint64_t next_id_;  ///< Counts up from a random number: unique, but not secret.
   std::string bytes_;
   std::size_t count_ = 0;
 };

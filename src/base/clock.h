@@ -12,7 +12,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] WallTime Now() const noexcept override;
 };
 
-/// One for everybody.
+/// The process-wide clock.
 const SystemClock& TheSystemClock();
 
 class SteadyClock;

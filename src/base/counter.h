@@ -1,33 +1,36 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 
 namespace sluice {
 
 /// A number that one thread writes and any may read: adding is a load and a store, without the lock
-/// on the bus that several writers would need.
-class Counter {
+/// on the bus that several writers would need. A copy has the value of that moment.
+template <std::integral Int>
+class SingleWriter {
  public:
+  SingleWriter(Int value = 0) : value_(value) {}  // NOLINT(*-explicit-*): reads like a number.
+  SingleWriter(const SingleWriter& other) : value_(other.value()) {}
+  SingleWriter& operator=(const SingleWriter& other) {
+    Set(other.value());
+    return *this;
+  }
+
   // Relaxed: nothing else is read through a counter. With one writer no increment is lost.
-  void Add(std::uint64_t more = 1) { Set(value() + more); }
-  void Set(std::uint64_t now) { value_.store(now, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+  void Add(Int more = 1) { Set(value() + more); }
+  void Set(Int now) { value_.store(now, std::memory_order_relaxed); }
+  [[nodiscard]] Int value() const { return value_.load(std::memory_order_relaxed); }
+  operator Int() const { return value(); }  // NOLINT(*-explicit-*): reads like a number.
+  void operator+=(Int more) { Add(more); }
 
  private:
-  std::atomic<std::uint64_t> value_{0};
+  std::atomic<Int> value_;
 };
 
-/// A number that goes up and down, likewise.
-class Gauge {
- public:
-  // Relaxed, as for counters.
-  void Add(std::int64_t more) { Set(value() + more); }
-  void Set(std::int64_t now) { value_.store(now, std::memory_order_relaxed); }
-  [[nodiscard]] std::int64_t value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::int64_t> value_{0};
-};
+using Counter = SingleWriter<std::uint64_t>;
+/// A number that goes up and down.
+using Gauge = SingleWriter<std::int64_t>;
 
 }  // namespace sluice

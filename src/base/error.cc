@@ -28,6 +28,8 @@ const char* ErrorName(ErrorCode code) noexcept {
       return "foreign_value";
     case ErrorCode::kInvalidRules:
       return "invalid_rules";
+    case ErrorCode::kTooManySettlements:
+      return "too_many_settlements";
   }
   return "unknown";
 }

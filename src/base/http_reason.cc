@@ -60,6 +60,8 @@ std::string_view HttpReason(int status) {
       return "Unprocessable Content";
     case 426:
       return "Upgrade Required";
+    case 428:
+      return "Precondition Required";
     case 429:
       return "Too Many Requests";
     case 431:

@@ -4,37 +4,14 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+#include "base/utf8.h"
+
 namespace sluice {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool IsContinuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
-
-// How many bytes the character at the front has; 0 if it is not UTF-8. As RFC 3629: no overlong
-// forms, no surrogates, nothing above U+10FFFF.
-std::size_t CharacterSize(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
-  };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4 || !IsContinuation(byte(1))) return 0;
-  if (first < 0xE0) return 2;
-  if (!IsContinuation(byte(2))) return 0;
-  if (first < 0xF0) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return overlong || surrogate ? 0 : 3;
-  }
-  const bool overlong = first == 0xF0 && byte(1) < 0x90;
-  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
-  return overlong || too_large || !IsContinuation(byte(3)) ? 0 : 4;
-}
-
-void AppendEscape(unsigned char byte, std::string& out) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  switch (byte) {
+void AppendEscape(char c, std::string& out) {
+  switch (c) {
     case '"':
       out += "\\\"";
       return;
@@ -52,15 +29,12 @@ void AppendEscape(unsigned char byte, std::string& out) {
       return;
     default:
       out += "\\u00";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
+      AppendHex(c, out);
   }
 }
 
 // 0x7F is no control character to JSON, but is one to terminals.
-bool NeedsEscape(unsigned char byte) {
-  return byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7F;
-}
+bool NeedsEscape(char c) { return IsControl(c) || c == '"' || c == '\\'; }
 
 template <typename Number>
 void AppendNumber(Number number, std::string& out) {
@@ -116,6 +90,12 @@ JsonWriter& JsonWriter::Null() {
   return *this;
 }
 
+JsonWriter& JsonWriter::Literal(std::string_view json) {
+  BeforeValue();
+  out_ += json;
+  return *this;
+}
+
 JsonWriter& JsonWriter::Open(char bracket) {
   BeforeValue();
   out_ += bracket;
@@ -148,20 +128,23 @@ void JsonWriter::BreakLine() {
   out_.append(2 * has_values_.size(), ' ');
 }
 
-void JsonWriter::AppendQuoted(std::string_view text) {
-  out_ += '"';
+void AppendJsonEscaped(std::string_view text, std::string& out) {
   while (!text.empty()) {
-    const std::size_t size = CharacterSize(text);
-    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t size = Utf8Size(text);
     if (size == 0) {
-      out_ += kReplacement;
-    } else if (size == 1 && NeedsEscape(first)) {
-      AppendEscape(first, out_);
+      out += kReplacementCharacter;
+    } else if (size == 1 && NeedsEscape(text[0])) {
+      AppendEscape(text[0], out);
     } else {
-      out_ += text.substr(0, size);
+      out += text.substr(0, size);
     }
     text.remove_prefix(size == 0 ? 1 : size);
   }
+}
+
+void JsonWriter::AppendQuoted(std::string_view text) {
+  out_ += '"';
+  AppendJsonEscaped(text, out_);
   out_ += '"';
 }
 

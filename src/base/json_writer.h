@@ -8,6 +8,10 @@
 
 namespace sluice {
 
+/// Appends `text` as it stands between the quotes of a JSON string. Invalid UTF-8 becomes U+FFFD;
+/// DEL is escaped, too, because it is a control character to terminals.
+void AppendJsonEscaped(std::string_view text, std::string& out);
+
 /// Appends JSON to a string. Commas, quotes and line breaks are its business; what is opened and
 /// closed is the caller's.
 ///
@@ -34,7 +38,7 @@ class JsonWriter {
   /// The name of the next value of an object.
   JsonWriter& Key(std::string_view name);
 
-  /// What is not UTF-8 becomes U+FFFD: JSON has no way to say it.
+  /// Writes a string. Invalid UTF-8, which JSON can't express, becomes U+FFFD.
   JsonWriter& String(std::string_view text);
   JsonWriter& Int(std::int64_t number);
   JsonWriter& Uint(std::uint64_t number);
@@ -42,6 +46,8 @@ class JsonWriter {
   JsonWriter& Double(double number);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
+  /// Writes a value that is JSON already, such as a number with all its digits.
+  JsonWriter& Literal(std::string_view json);
 
  private:
   JsonWriter& Open(char bracket);

@@ -1,25 +1,23 @@
 #include "base/key.h"
 
+#include "base/ascii.h"
+
 namespace sluice {
 namespace {
 
-constexpr bool IsPlain(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.' || c == '~';
+bool IsPlain(char c) {
+  return IsLetter(c) || IsDigit(c) || c == '-' || c == '_' || c == '.' || c == '~';
 }
 
 }  // namespace
 
 void AppendPercentEncoded(std::string_view bytes, std::string& out) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  for (const char byte : bytes) {
-    const auto c = static_cast<unsigned char>(byte);
+  for (const char c : bytes) {
     if (IsPlain(c)) {
-      out.push_back(byte);
+      out.push_back(c);
     } else {
       out.push_back('%');
-      out.push_back(kHex[c >> 4]);
-      out.push_back(kHex[c & 15]);
+      AppendHex(c, out, kHexCapitals);
     }
   }
 }

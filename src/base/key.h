@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Whose budget it is. Two keys are the same only if all three parts are.
+/// Identifies one budget. Two keys are equal only if all three parts are.
 struct Key {
   /// Rule and limit: "<rule>:<limit>", each percent-encoded; made once when rules are compiled.
   std::string_view scope{};

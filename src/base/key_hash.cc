@@ -73,7 +73,7 @@ std::uint64_t LoadShort(const char* bytes, std::size_t size) {
 }
 
 // Calls `add` with each block of the string. The last one may be short; the string's length, which
-// is hashed too, tells it from one with zeros at the end.
+// is hashed too, distinguishes it from one with zeros at the end.
 template <typename Add>
 inline void ForEachBlock(std::string_view part, const Add& add) {
   std::size_t left = part.size();

@@ -17,7 +17,7 @@ struct KeyHash {
   friend bool operator==(const KeyHash&, const KeyHash&) = default;
 };
 
-/// Hashes keys under a secret, so that nobody can choose keys that collide, or that crowd together.
+/// Hashes keys under a secret, so that clients can't choose keys that collide or crowd together.
 ///
 /// Where the processor has instructions for AES, a key is the message of a CBC-MAC: its blocks, the
 /// lengths of its parts first, are encrypted one into the next, and different keys agree with a

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/parse_number.h"
 
 namespace sluice {
 namespace {
@@ -12,14 +13,9 @@ constexpr int kV4Offset = 96;
 
 // A decimal number of at most `most`, without zeros in front.
 std::optional<std::uint32_t> ParseDecimal(std::string_view text, std::uint32_t most) {
-  if (text.empty() || text.size() > 3 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  std::uint32_t number = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    number = number * 10 + static_cast<std::uint32_t>(c - '0');
-  }
-  if (number > most) return std::nullopt;
-  return number;
+  if (text.size() > 1 && text[0] == '0') return std::nullopt;
+  const auto number = ParseNumber<std::uint32_t>(text);
+  return number && *number <= most ? number : std::nullopt;
 }
 
 std::optional<std::uint32_t> ParseV4(std::string_view text) {
@@ -35,7 +31,7 @@ std::optional<std::uint32_t> ParseV4(std::string_view text) {
       digits = 0;
       continue;
     }
-    if (c < '0' || c > '9' || (digits > 0 && octet == 0)) return std::nullopt;
+    if (!IsDigit(c) || (digits > 0 && octet == 0)) return std::nullopt;
     octet = octet * 10 + static_cast<std::uint32_t>(c - '0');
     ++digits;
     if (octet > 255) return std::nullopt;
@@ -141,13 +137,12 @@ char* PutDecimal(std::uint32_t octet, char* to) {
 }
 
 char* PutHex(std::uint32_t group, char* to) {
-  constexpr char kHex[] = "0123456789abcdef";
   for (int shift = group > 0xFFF  ? 12
                    : group > 0xFF ? 8
                    : group > 0xF  ? 4
                                   : 0;
        shift >= 0; shift -= 4) {
-    *to++ = kHex[group >> shift & 0xF];
+    *to++ = kHexDigits[group >> shift & 0xF];
   }
   return to;
 }

@@ -52,13 +52,13 @@ struct Network {
 [[nodiscard]] Address Masked(const Address& address, int prefix);
 
 /// "10.0.0.0/8", "2001:db8::/32", or an address, which is a network of one. Bits after the prefix
-/// must be 0: 10.0.0.1/8 is more often a mistake than a wish. Allocates nothing.
+/// must be 0: 10.0.0.1/8 is more often an error than intended. Allocates nothing.
 [[nodiscard]] std::optional<Network> ParseNetwork(std::string_view text);
 
 /// Why `ParseNetwork` refuses the text, for people; nothing if it doesn't.
 [[nodiscard]] std::optional<std::string> NetworkProblem(std::string_view text);
 
-/// True if whoever wrote this surely meant an address or a network, right or wrong.
+/// True if the text is meant to be an address or a network, valid or not.
 [[nodiscard]] bool LooksLikeNetwork(std::string_view text);
 
 }  // namespace sluice

@@ -1,7 +1,6 @@
 #include "base/network_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "base/text_hash.h"
@@ -20,19 +19,20 @@ void SortLongestFirst(std::vector<std::uint8_t>& prefixes) {
 
 }  // namespace
 
-NetworkTable::NetworkTable(std::span<const Network> networks)
-    : places_(std::bit_ceil(networks.size() * 2 + 2), kNone) {
+NetworkTable::NetworkTable(std::span<const Network> networks) : places_(networks.size()) {
   entries_.resize(networks.size());
-  const std::size_t mask = places_.size() - 1;
   // From the last to the first, so that of equals the first ends up in front.
   for (std::uint32_t n = static_cast<std::uint32_t>(networks.size()); n-- > 0;) {
     const Network& network = networks[n];
     (network.v4 ? v4_prefixes_ : v6_prefixes_).push_back(network.prefix);
-    std::size_t i = HashNetwork(network.base, network.prefix) & mask;
-    while (places_[i] != kNone && networks[places_[i]] != network) i = (i + 1) & mask;
-    entries_[n] = {
-        .base = network.base, .next_equal = places_[i], .prefix = network.prefix, .v4 = network.v4};
-    places_[i] = n;
+    Place& place =
+        places_.FindOrEmpty(HashNetwork(network.base, network.prefix),
+                            [&](const Place& each) { return networks[each.entry] == network; });
+    entries_[n] = {.base = network.base,
+                   .next_equal = place.entry,
+                   .prefix = network.prefix,
+                   .v4 = network.v4};
+    place.entry = n;
   }
   SortLongestFirst(v4_prefixes_);
   SortLongestFirst(v6_prefixes_);
@@ -41,12 +41,11 @@ NetworkTable::NetworkTable(std::span<const Network> networks)
 std::uint32_t NetworkTable::FirstWith(const Address& address, std::uint8_t prefix) const {
   const Address base = Masked(address, prefix);
   const bool v4 = address.is_v4();
-  const std::size_t mask = places_.size() - 1;
-  for (std::size_t i = HashNetwork(base, prefix) & mask; places_[i] != kNone; i = (i + 1) & mask) {
-    const Entry& entry = entries_[places_[i]];
-    if (entry.base == base && entry.prefix == prefix && entry.v4 == v4) return places_[i];
-  }
-  return kNone;
+  const Place* const place = places_.Find(HashNetwork(base, prefix), [&](const Place& each) {
+    const Entry& entry = entries_[each.entry];
+    return entry.base == base && entry.prefix == prefix && entry.v4 == v4;
+  });
+  return place == nullptr ? kNone : place->entry;
 }
 
 std::uint32_t NetworkTable::Find(const Address& address) const {

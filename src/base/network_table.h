@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_index.h"
 #include "base/network.h"
 
 namespace sluice {
@@ -42,12 +43,17 @@ class NetworkTable {
     bool v4 = false;
   };
 
+  struct Place {
+    std::uint32_t entry = kNone;
+    [[nodiscard]] bool empty() const { return entry == kNone; }
+  };
+
   [[nodiscard]] std::uint32_t FirstWith(const Address& address, std::uint8_t prefix) const;
 
   std::vector<std::uint8_t> v4_prefixes_;  ///< The longest first.
   std::vector<std::uint8_t> v6_prefixes_;
-  std::vector<Entry> entries_;         ///< In the order of the list.
-  std::vector<std::uint32_t> places_;  ///< A hash table of entries; its size is a power of two.
+  std::vector<Entry> entries_;  ///< In the order of the list.
+  FlatIndex<Place> places_;
 };
 
 }  // namespace sluice

@@ -9,8 +9,8 @@ namespace sluice {
 
 /// Both halves of a 128-bit product, folded: every bit of the result depends on all of both.
 inline std::uint64_t MixHash(std::uint64_t a, std::uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = Wide{a} * b;
+  __extension__ using Product = unsigned __int128;
+  const Product product = Product{a} * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 

@@ -28,14 +28,19 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
       ++at;
       continue;
     }
-    if (text.size() - at < 3) return std::nullopt;
-    const int high = HexDigit(text[at + 1]);
-    const int low = HexDigit(text[at + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    room[size++] = static_cast<char>(high * 16 + low);
+    const int byte = HexByte(text.substr(at + 1));
+    if (byte < 0) return std::nullopt;
+    room[size++] = static_cast<char>(byte);
     at += 3;
   }
   return std::string_view(room.data(), size);
+}
+
+bool DecodePercent(std::string_view text, std::string& out) {
+  std::string room(text.size(), '\0');
+  const auto decoded = DecodePercent(text, Plus::kItself, room);
+  if (decoded) out = *decoded;
+  return decoded.has_value();
 }
 
 Target SplitTarget(std::string_view text) {

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sluice {
 
-/// What a '+' stands for: a blank in queries and forms, itself everywhere else.
+/// The meaning of '+': a blank in queries and forms, itself elsewhere.
 enum class Plus : std::uint8_t { kItself, kBlank };
 
 /// The text with its %XX replaced by the bytes they stand for, or nothing if a '%' is not followed
@@ -17,15 +18,19 @@ enum class Plus : std::uint8_t { kItself, kBlank };
 [[nodiscard]] std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
                                                             std::span<char> room);
 
-/// What a target says, not decoded: "/path?query", or "https://host/path?query".
+/// The same into a string of its own, for texts outside queries. False: a '%' is not followed by
+/// two hexadecimal digits, and `out` is as it was.
+[[nodiscard]] bool DecodePercent(std::string_view text, std::string& out);
+
+/// The parts of a request target, not decoded: "/path?query", or "https://host/path?query".
 struct Target {
   std::string_view host;  ///< Empty: the target names none.
   std::string_view path;  ///< Begins with '/', unless the target makes no sense.
   std::string_view query;
 };
 
-/// What follows a '#' belongs to neither path nor query: some servers let it through, and answer
-/// what stands before it.
+/// The fragment after '#' belongs to neither path nor query: some servers let it through, and
+/// answer what stands before it.
 [[nodiscard]] Target SplitTarget(std::string_view text);
 
 /// The parameters of a query (or a form), one by one and decoded: `a=b&c` is a with b, and c with

@@ -86,7 +86,7 @@ TEST(QueryParameters, ComeOneByOne) {
   EXPECT_EQ(Parameters("a=b=c?d"), "a=b=c?d;");
 }
 
-TEST(QueryParameters, AreDecodedAfterTheyAreToldApart) {
+TEST(QueryParameters, AreDecodedAfterTheyAreSplit) {
   EXPECT_EQ(Parameters("a%3Db=c%26d&e+f=%2B+"), "a=b=c&d;e f=+ ;");
 }
 

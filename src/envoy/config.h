@@ -29,7 +29,7 @@ struct Node {
   /// dots between. `shadow` is the file's `shadow_mode`.
   rules::Rule rule;
 
-  std::uint32_t requests_per_unit = 0;  ///< What the caller is told, as are the next two.
+  std::uint32_t requests_per_unit = 0;  ///< Reported to the caller, as are the next two.
   Unit unit = Unit::kUnknown;
   std::string name;
 
@@ -106,7 +106,7 @@ class Config {
 
   /// In the order of their names.
   [[nodiscard]] std::span<const std::unique_ptr<const Domain>> domains() const { return domains_; }
-  /// Those of all domains, in the order of the files.
+  /// The nodes of all domains, in the order of the files.
   [[nodiscard]] std::span<const Node* const> nodes() const { return nodes_; }
 
  private:

@@ -6,8 +6,6 @@
 namespace sluice::envoy {
 namespace {
 
-constexpr std::size_t kSmallest = 16;
-
 std::uint64_t HashOf(std::uint32_t parent, std::string_view key) { return HashText(key, parent); }
 
 std::uint64_t HashOf(std::uint32_t parent, std::string_view key, std::string_view value) {
@@ -33,69 +31,45 @@ DomainTables::DomainTables(std::string name) : name_(std::move(name)) {
   }
 }
 
-template <typename IsIt>
-std::uint32_t DomainTables::Find(const Table& table, std::uint64_t hash, IsIt is_it) {
-  if (table.empty()) return kNone;
-  const std::size_t mask = table.size() - 1;
-  for (std::size_t at = hash & mask; table[at] != kNone; at = (at + 1) & mask) {
-    if (is_it(table[at])) return table[at];
-  }
-  return kNone;
-}
-
-void DomainTables::Insert(Table& table, std::uint64_t hash, std::uint32_t index) {
-  const std::size_t mask = table.size() - 1;
-  std::size_t at = hash & mask;
-  while (table[at] != kNone) at = (at + 1) & mask;
-  table[at] = index;
-}
-
-void DomainTables::Grow() {
-  if (descriptors_.size() * 2 < exact_.size()) return;
-  const std::size_t size = std::max(kSmallest, exact_.size() * 2);
-  exact_.assign(size, kNone);
-  by_key_.assign(size, kNone);
-  for (const Descriptor& each : descriptors_) {
-    Insert(exact_, HashOf(each.parent, each.key, each.value), each.id - 1);
-  }
-  for (std::uint32_t i = 0; i < groups_.size(); ++i) {
-    const Descriptor& first = descriptors_[groups_[i].first];
-    Insert(by_key_, HashOf(first.parent, first.key), i);
-  }
-}
-
 const Descriptor* DomainTables::FindExact(std::uint32_t parent, std::string_view key,
                                           std::string_view value) const {
-  const std::uint32_t found = Find(exact_, HashOf(parent, key, value), [&](std::uint32_t i) {
-    const Descriptor& each = descriptors_[i];
-    return each.parent == parent && each.key == key && each.value == value;
+  const Place* const place = exact_.Find(HashOf(parent, key, value), [&](const Place& each) {
+    const Descriptor& descriptor = descriptors_[each.index];
+    return descriptor.parent == parent && descriptor.key == key && descriptor.value == value;
   });
-  return found == kNone ? nullptr : &descriptors_[found];
+  return place == nullptr ? nullptr : &descriptors_[place->index];
 }
 
 const DomainTables::Group* DomainTables::FindGroup(std::uint32_t parent,
                                                    std::string_view key) const {
-  const std::uint32_t found = Find(by_key_, HashOf(parent, key), [&](std::uint32_t i) {
-    const Descriptor& first = descriptors_[groups_[i].first];
+  const Place* const place = by_key_.Find(HashOf(parent, key), [&](const Place& each) {
+    const Descriptor& first = descriptors_[groups_[each.index].first];
     return first.parent == parent && first.key == key;
   });
-  return found == kNone ? nullptr : &groups_[found];
+  return place == nullptr ? nullptr : &groups_[place->index];
 }
 
 Descriptor* DomainTables::Add(std::uint32_t parent, std::string_view key, std::string_view value) {
   if (FindExact(parent, key, value) != nullptr) return nullptr;
-  Grow();
+  exact_.GrowFor(descriptors_.size() + 1, [this](const Place& each) {
+    const Descriptor& descriptor = descriptors_[each.index];
+    return HashOf(descriptor.parent, descriptor.key, descriptor.value);
+  });
   Descriptor& added = descriptors_.emplace_back();
   added.key = key;
   added.value = value;
   added.parent = parent;
   added.id = static_cast<std::uint32_t>(descriptors_.size());
-  Insert(exact_, HashOf(parent, key, value), added.id - 1);
+  exact_.Empty(HashOf(parent, key, value)) = {added.id - 1};
   if (!value.empty() && !IsWildcard(value)) return &added;
   const Group* found = FindGroup(parent, key);
   if (found == nullptr) {
+    by_key_.GrowFor(groups_.size() + 1, [this](const Place& each) {
+      const Descriptor& first = descriptors_[groups_[each.index].first];
+      return HashOf(first.parent, first.key);
+    });
+    by_key_.Empty(HashOf(parent, key)) = {static_cast<std::uint32_t>(groups_.size())};
     groups_.push_back({.first = added.id - 1, .alone = nullptr, .wildcards = {}});
-    Insert(by_key_, HashOf(parent, key), static_cast<std::uint32_t>(groups_.size() - 1));
     found = &groups_.back();
   }
   Group& group = groups_[static_cast<std::size_t>(found - groups_.data())];

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/flat_index.h"
 #include "envoy/config.h"
 #include "rules/glob.h"
 
@@ -24,7 +25,7 @@ struct Descriptor {
   bool counts_values = false;
   const Node* node = nullptr;  ///< Null: no limit.
   std::string_view file;       ///< Where it was found.
-  rules::Position position;
+  config_text::Position position;
 };
 
 /// The descriptors of a domain, of all levels, and how they are found: by two looks into hash
@@ -63,19 +64,16 @@ class DomainTables {
  private:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
 
-  /// What a level has for a key, besides exact values.
+  /// The entries of a level for a key, besides exact values.
   struct Group {
     std::uint32_t first;                ///< A descriptor of that parent and key.
     const Descriptor* alone = nullptr;  ///< The key without a value.
     std::vector<std::pair<rules::Glob, const Descriptor*>> wildcards;  ///< As declared.
   };
-  /// An open hash table of indexes, at most half full.
-  using Table = std::vector<std::uint32_t>;
-
-  template <typename IsIt>
-  static std::uint32_t Find(const Table& table, std::uint64_t hash, IsIt is_it);
-  static void Insert(Table& table, std::uint64_t hash, std::uint32_t index);
-  void Grow();
+  struct Place {
+    std::uint32_t index = kNone;
+    [[nodiscard]] bool empty() const { return index == kNone; }
+  };
   [[nodiscard]] const Group* FindGroup(std::uint32_t parent, std::string_view key) const;
 
   std::string name_;
@@ -84,8 +82,8 @@ class DomainTables {
   std::deque<Node> nodes_;
   std::deque<Descriptor> descriptors_;  ///< The one with the id n is at n - 1.
   std::vector<Group> groups_;
-  Table exact_;
-  Table by_key_;
+  FlatIndex<Place> exact_;
+  FlatIndex<Place> by_key_;
 };
 
 /// Whether a value of a file is for many values.

@@ -64,7 +64,7 @@ Names Original(std::string_view what, Belonging belonging) {
   return elsewhere;
 }
 
-rules::FieldNames NamesOf(std::string_view what, const Names& ours) {
+config_text::FieldNames NamesOf(std::string_view what, const Names& ours) {
   return {what,
           {Original(what, Belonging::kHere), ours, Original(what, Belonging::kElsewhere)},
           kDocument};
@@ -72,30 +72,30 @@ rules::FieldNames NamesOf(std::string_view what, const Names& ours) {
 
 }  // namespace
 
-const rules::FieldNames& DomainFields() {
-  static const rules::FieldNames names =
-      NamesOf(kFile, {"algorithm", "consistency", "on_store_failure", "count_denied"});
+const config_text::FieldNames& DomainFields() {
+  static const config_text::FieldNames names =
+      NamesOf(kFile, {"algorithm", "consistency", "on_store_failure", "when_full", "count_denied"});
   return names;
 }
 
-const rules::FieldNames& DescriptorFields() {
-  static const rules::FieldNames names =
-      NamesOf(kDescriptor, {"consistency", "on_store_failure", "count_denied"});
+const config_text::FieldNames& DescriptorFields() {
+  static const config_text::FieldNames names =
+      NamesOf(kDescriptor, {"consistency", "on_store_failure", "when_full", "count_denied"});
   return names;
 }
 
-const rules::FieldNames& RateLimitFields() {
-  static const rules::FieldNames names =
+const config_text::FieldNames& RateLimitFields() {
+  static const config_text::FieldNames names =
       NamesOf(kRateLimit, {"algorithm", "unit_multiplier", "window", "burst"});
   return names;
 }
 
-const rules::FieldNames& ReplacesFields() {
-  static const rules::FieldNames names = NamesOf("`replaces`", {});
+const config_text::FieldNames& ReplacesFields() {
+  static const config_text::FieldNames names = NamesOf("`replaces`", {});
   return names;
 }
 
-void WarnOfMisplaced(const rules::Mapping& mapping) {
+void WarnOfMisplaced(const config_text::Mapping& mapping) {
   static const std::map<std::string_view, Names> kElsewhere = [] {
     std::map<std::string_view, Names> elsewhere;
     for (const Home& home : kHomes) {
@@ -104,7 +104,7 @@ void WarnOfMisplaced(const rules::Mapping& mapping) {
     return elsewhere;
   }();
   for (const std::string_view name : kElsewhere.at(mapping.names().what())) {
-    const rules::Field field = mapping[name];
+    const config_text::Field field = mapping[name];
     if (!field) continue;
     const auto* home = std::find_if(kHomes.begin(), kHomes.end(),
                                     [&](const Home& each) { return each.name == name; });

@@ -2,19 +2,19 @@
 
 #include <utility>
 
+#include "base/duration.h"
 #include "base/key.h"
+#include "config_text/suggestion.h"
 #include "envoy/fields.h"
 #include "envoy/struct_bytes.h"
-#include "rules/number.h"
 #include "rules/rule_reader.h"
-#include "rules/suggestion.h"
 
 namespace sluice::envoy {
 namespace {
 
-using rules::Field;
-using rules::Mapping;
-using rules::YamlKind;
+using config_text::Field;
+using config_text::Mapping;
+using config_text::YamlKind;
 
 // Aliases can make many of few.
 constexpr std::size_t kMostDescriptors = 1'000'000;
@@ -24,12 +24,12 @@ constexpr std::size_t kMostScopeBytes = kMaxKeyBytes / 2;
 bool IsNothing(const Field& field) { return !field || field->kind == YamlKind::kNull; }
 
 rules::NamedLimit NamedLimitOf(const RateLimit& rate_limit) {
-  rules::NamedLimit limit{.name = rate_limit.unlimited ? std::string("unlimited")
-                                                       : rules::DurationName(rate_limit.window),
-                          .type = "requests",
-                          .limit = rate_limit.limit,
-                          .cost = {},
-                          .settings = {}};
+  rules::NamedLimit limit{
+      .name = rate_limit.unlimited ? std::string("unlimited") : DurationName(rate_limit.window),
+      .type = "requests",
+      .limit = rate_limit.limit,
+      .cost = {},
+      .settings = {}};
   limit.reject_all = !rate_limit.unlimited && rate_limit.requests_per_unit == 0;
   limit.window = rate_limit.window;
   return limit;
@@ -37,7 +37,7 @@ rules::NamedLimit NamedLimitOf(const RateLimit& rate_limit) {
 
 }  // namespace
 
-FileReader::FileReader(rules::Reading& reading, const Field& root)
+FileReader::FileReader(config_text::Reading& reading, const Field& root)
     : reading_(reading), mapping_(reading, root, DomainFields()) {}
 
 Field FileReader::ReadDomain() {
@@ -57,11 +57,14 @@ void FileReader::ReadDefaults() {
     defaults_.algorithm = ReadAlgorithm(reading_, field).value_or(defaults_.algorithm);
   }
   if (const Field field = mapping_["consistency"]) {
-    defaults_.consistency = ReadConsistency(reading_, field).value_or(defaults_.consistency);
+    defaults_.consistency = rules::ReadConsistency(reading_, field).value_or(defaults_.consistency);
   }
   if (const Field field = mapping_["on_store_failure"]) {
     defaults_.on_store_failure =
-        ReadOnStoreFailure(reading_, field).value_or(defaults_.on_store_failure);
+        rules::ReadOnStoreFailure(reading_, field).value_or(defaults_.on_store_failure);
+  }
+  if (const Field field = mapping_["when_full"]) {
+    defaults_.when_full = rules::ReadWhenFull(reading_, field).value_or(defaults_.when_full);
   }
   defaults_.count_denied = Flag(mapping_, "count_denied");
 }
@@ -106,8 +109,8 @@ void FileReader::ReadDescriptor(const Field& item, const Above& above) {
   }
   if (key.empty()) {
     const Field field = mapping["key"];
-    const bool is_told = !IsNothing(field) && field->kind != YamlKind::kScalar;
-    if (!is_told) reading_.Wrong(item, "needs a `key`");
+    const bool is_reported = !IsNothing(field) && field->kind != YamlKind::kScalar;
+    if (!is_reported) reading_.Wrong(item, "needs a `key`");
     return;
   }
   Descriptor* descriptor = AddDescriptor(item, above, key, value);
@@ -124,7 +127,7 @@ Descriptor* FileReader::AddDescriptor(const Field& item, const Above& above, con
   if (descriptor == nullptr) {
     const Descriptor& first = *tables_->FindExact(above.id, key, value);
     const std::string where = first.file == file_ ? "" : " of " + std::string(first.file);
-    reading_.Wrong(item, rules::Shown(value.empty() ? key : key + "_" + value) +
+    reading_.Wrong(item, config_text::Shown(value.empty() ? key : key + "_" + value) +
                              " stands here twice; first on line " +
                              std::to_string(first.position.line) + where);
     return nullptr;
@@ -196,13 +199,17 @@ void FileReader::ReadLimit(const Mapping& mapping, const Field& item, Descriptor
 void FileReader::ReadBeyond(const Mapping& mapping, Node& node) {
   node.rule.consistency = defaults_.consistency;
   node.rule.on_store_failure = defaults_.on_store_failure;
+  node.rule.when_full = defaults_.when_full;
   node.count_denied = defaults_.count_denied;
   if (const Field field = mapping["consistency"]) {
-    node.rule.consistency = ReadConsistency(reading_, field).value_or(defaults_.consistency);
+    node.rule.consistency = rules::ReadConsistency(reading_, field).value_or(defaults_.consistency);
   }
   if (const Field field = mapping["on_store_failure"]) {
     node.rule.on_store_failure =
-        ReadOnStoreFailure(reading_, field).value_or(defaults_.on_store_failure);
+        rules::ReadOnStoreFailure(reading_, field).value_or(defaults_.on_store_failure);
+  }
+  if (const Field field = mapping["when_full"]) {
+    node.rule.when_full = rules::ReadWhenFull(reading_, field).value_or(defaults_.when_full);
   }
   if (mapping["count_denied"]) node.count_denied = Flag(mapping, "count_denied");
 }

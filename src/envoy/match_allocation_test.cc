@@ -11,7 +11,7 @@ namespace sluice::envoy {
 namespace {
 
 TEST(ConfigAllocation, ThereIsNoneOnceAKeyHasGrown) {
-  const SourceFile file{.name = "a.yaml", .text = R"(
+  const FileContent file{.path = "a.yaml", .content = R"(
 domain: d
 descriptors:
   - key: path

@@ -4,26 +4,17 @@
 #include <limits>
 #include <utility>
 
+#include "algo/algorithm_info.h"
+#include "base/duration.h"
+#include "config_text/mapping.h"
+#include "config_text/suggestion.h"
 #include "envoy/fields.h"
-#include "rules/mapping.h"
-#include "rules/number.h"
-#include "rules/suggestion.h"
 
 namespace sluice::envoy {
 namespace {
 
-using rules::Field;
-using rules::YamlKind;
-
-// Not concurrency: nobody would tell when a call ends.
-constexpr std::array<std::pair<std::string_view, Algorithm>, 6> kAlgorithms = {{
-    {"fixed_window", Algorithm::kFixedWindow},
-    {"sliding_window_counter", Algorithm::kSlidingWindowCounter},
-    {"sliding_window_log", Algorithm::kSlidingWindowLog},
-    {"token_bucket", Algorithm::kTokenBucket},
-    {"leaky_bucket", Algorithm::kLeakyBucket},
-    {"sliding_window", Algorithm::kSlidingWindowLog},
-}};
+using config_text::Field;
+using config_text::YamlKind;
 
 constexpr std::array<std::pair<std::string_view, Unit>, 7> kUnits = {{
     {"second", Unit::kSecond},
@@ -39,7 +30,7 @@ Limit NeverAsked() { return *Limit::Concurrency({.limit = 1}); }
 
 class RateLimitReader {
  public:
-  RateLimitReader(rules::Reading& reading, const Field& field, Algorithm algorithm)
+  RateLimitReader(config_text::Reading& reading, const Field& field, Algorithm algorithm)
       : reading_(reading),
         field_(field),
         mapping_(reading, field, RateLimitFields()),
@@ -47,7 +38,7 @@ class RateLimitReader {
 
   std::optional<RateLimit> Read() {
     if (!mapping_.ok()) return std::nullopt;
-    const std::size_t before = reading_.mistakes();
+    const std::size_t before = reading_.errors();
     WarnOfMisplaced(mapping_);
     if (const Field name = mapping_["name"]) made_.name = TextOf(name);
     ReadReplaces();
@@ -62,9 +53,9 @@ class RateLimitReader {
       RefuseNumbers();
     } else {
       ReadWindow();
-      if (reading_.mistakes() == before) MakeLimit();
+      if (reading_.errors() == before) MakeLimit();
     }
-    if (reading_.mistakes() != before) return std::nullopt;
+    if (reading_.errors() != before) return std::nullopt;
     return std::move(made_);
   }
 
@@ -86,7 +77,7 @@ class RateLimitReader {
       return;
     }
     for (const Field& item : reading_.Items(field)) {
-      const rules::Mapping mapping(reading_, item, ReplacesFields());
+      const config_text::Mapping mapping(reading_, item, ReplacesFields());
       if (!mapping.ok()) continue;
       WarnOfMisplaced(mapping);
       const Field name = mapping["name"];
@@ -94,8 +85,8 @@ class RateLimitReader {
       if (text.empty()) {
         reading_.Wrong(item, "needs the `name` of a limit");
       } else if (text == made_.name) {
-        reading_.Wrong(name,
-                       "a limit can't replace itself: " + rules::Shown(text) + " is its own name");
+        reading_.Wrong(
+            name, "a limit can't replace itself: " + config_text::Shown(text) + " is its own name");
       } else {
         made_.replaces.push_back(std::move(text));
       }
@@ -131,8 +122,8 @@ class RateLimitReader {
     const Field window = mapping_["window"];
     const Field multiplier = mapping_["unit_multiplier"];
     if (unit && window) {
-      reading_.WrongName(window, "says what `unit` on line " + std::to_string(unit.key.line) +
-                                     " says; leave one of them out");
+      reading_.WrongName(window, "repeats `unit` on line " + std::to_string(unit.key.line) +
+                                     "; leave one of them out");
     } else if (unit) {
       const auto read = reading_.Choice<Unit>(unit, kUnits);
       if (!read) return;
@@ -144,7 +135,7 @@ class RateLimitReader {
       reading_.WrongName(multiplier, "needs a `unit`");
     } else if (window) {
       const auto read = window->kind == YamlKind::kScalar
-                            ? rules::ParseDuration(window->text, std::chrono::seconds(1))
+                            ? ParseDuration(window->text, std::chrono::seconds(1))
                             : std::nullopt;
       if (read) {
         made_.window = *read;
@@ -157,17 +148,16 @@ class RateLimitReader {
     made_.unit = UnitOf(made_.window);
   }
 
-  // What a limit can't be made of is best told where the number stands.
-  const Field& Blamed(const std::string& message) {
-    blamed_ = mapping_[message.starts_with("window") ? "window" : "requests_per_unit"];
+  // The field that an error of the limit is reported at.
+  const Field& Blamed(const Error& error) {
+    blamed_ = mapping_[error.field == "window" ? "window" : "requests_per_unit"];
     if (!blamed_) blamed_ = mapping_["unit"];
     return blamed_ ? blamed_ : field_;
   }
 
   void MakeLimit() {
     const Field burst = mapping_["burst"];
-    const bool is_bucket =
-        algorithm_ == Algorithm::kTokenBucket || algorithm_ == Algorithm::kLeakyBucket;
+    const bool is_bucket = algo::IsBucket(algorithm_);
     std::int64_t capacity = made_.requests_per_unit;
     if (burst && !is_bucket) {
       reading_.WrongName(burst, std::string("is of no use to ") + AlgorithmName(algorithm_) +
@@ -177,36 +167,24 @@ class RateLimitReader {
     }
     made_.limit = NeverAsked();
     if (made_.requests_per_unit == 0) return;
-    const auto limit = Make(capacity);
+    LimitNumbers numbers{.algorithm = algorithm_, .cap = capacity};
+    if (is_bucket) {
+      numbers.rate_num = made_.requests_per_unit;
+      numbers.rate_den = made_.window.count();
+    } else {
+      numbers.window = made_.window;
+    }
+    const auto limit = Limit::FromNumbers(numbers);
     if (limit) {
       made_.limit = *limit;
     } else {
-      reading_.Wrong(Blamed(limit.error().message), limit.error().message);
+      reading_.Wrong(Blamed(limit.error()), limit.error().message);
     }
   }
 
-  Result<Limit> Make(std::int64_t capacity) {
-    const std::int64_t requests = made_.requests_per_unit;
-    const Rate rate = Rate::Per(requests, made_.window);
-    switch (algorithm_) {
-      case Algorithm::kTokenBucket:
-        return Limit::TokenBucket({.capacity = capacity, .refill = rate});
-      case Algorithm::kLeakyBucket:
-        return Limit::LeakyBucket({.capacity = capacity, .leak = rate});
-      case Algorithm::kSlidingWindowLog:
-        return Limit::SlidingWindowLog({.limit = requests, .window = made_.window});
-      case Algorithm::kSlidingWindowCounter:
-        return Limit::SlidingWindowCounter({.limit = requests, .window = made_.window});
-      case Algorithm::kFixedWindow:
-      case Algorithm::kConcurrency:
-        break;
-    }
-    return Limit::FixedWindow({.limit = requests, .window = made_.window});
-  }
-
-  rules::Reading& reading_;
+  config_text::Reading& reading_;
   const Field field_;
-  const rules::Mapping mapping_;
+  const config_text::Mapping mapping_;
   Algorithm algorithm_;
   RateLimit made_{.limit = NeverAsked()};
   Field blamed_;
@@ -214,13 +192,14 @@ class RateLimitReader {
 
 }  // namespace
 
-std::optional<RateLimit> ReadRateLimit(rules::Reading& reading, const Field& field,
+std::optional<RateLimit> ReadRateLimit(config_text::Reading& reading, const Field& field,
                                        Algorithm algorithm_of_file) {
   return RateLimitReader(reading, field, algorithm_of_file).Read();
 }
 
-std::optional<Algorithm> ReadAlgorithm(rules::Reading& reading, const Field& field) {
-  return reading.Choice<Algorithm>(field, kAlgorithms);
+std::optional<Algorithm> ReadAlgorithm(config_text::Reading& reading, const Field& field) {
+  // Not concurrency: Envoy does not report when a call ends.
+  return reading.Choice<Algorithm>(field, algo::AlgorithmWords(false));
 }
 
 }  // namespace sluice::envoy

@@ -8,12 +8,12 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
+#include "config_text/reading.h"
 #include "envoy/unit.h"
-#include "rules/reading.h"
 
 namespace sluice::envoy {
 
-/// What `rate_limit` says.
+/// The content of `rate_limit`.
 struct RateLimit {
   std::uint32_t requests_per_unit = 0;  ///< 0: every call is denied.
   Unit unit = Unit::kUnknown;           ///< Of `window`.
@@ -25,9 +25,11 @@ struct RateLimit {
 };
 
 /// Nothing if something is wrong with it, which has been said.
-std::optional<RateLimit> ReadRateLimit(rules::Reading& reading, const rules::Field& field,
+std::optional<RateLimit> ReadRateLimit(config_text::Reading& reading,
+                                       const config_text::Field& field,
                                        Algorithm algorithm_of_file);
 
-std::optional<Algorithm> ReadAlgorithm(rules::Reading& reading, const rules::Field& field);
+std::optional<Algorithm> ReadAlgorithm(config_text::Reading& reading,
+                                       const config_text::Field& field);
 
 }  // namespace sluice::envoy

@@ -4,11 +4,11 @@
 #include <utility>
 #include <variant>
 
+#include "config_text/suggestion.h"
+#include "config_text/yaml_tree.h"
 #include "envoy/domain_tables.h"
 #include "envoy/file_reader.h"
 #include "rules/reader.h"
-#include "rules/suggestion.h"
-#include "rules/yaml_tree.h"
 
 namespace sluice::envoy {
 namespace {
@@ -17,34 +17,34 @@ class ConfigReading {
  public:
   explicit ConfigReading(const ReadOptions& options) : options_(options) {}
 
-  void ReadFile(const SourceFile& file) {
-    if (file.text.size() > rules::kMaxFileBytes) {
+  void ReadFile(const FileContent& file) {
+    if (file.content.size() > rules::kMaxFileBytes) {
       Refuse(file, {},
              "is larger than the " + std::to_string(rules::kMaxFileBytes) + " bytes that are read");
       return;
     }
-    const auto parsed = rules::YamlTree::Parse(file.text);
-    if (const auto* error = std::get_if<rules::YamlError>(&parsed)) {
+    const auto parsed = config_text::YamlTree::Parse(file.content);
+    if (const auto* error = std::get_if<config_text::YamlError>(&parsed)) {
       Refuse(file, error->position, error->message);
       return;
     }
-    const rules::YamlNode* root = std::get<rules::YamlTree>(parsed).root();
-    if (root == nullptr || root->kind == rules::YamlKind::kNull) {
+    const config_text::YamlNode* root = std::get<config_text::YamlTree>(parsed).root();
+    if (root == nullptr || root->kind == config_text::YamlKind::kNull) {
       Refuse(file, {}, "is empty; expected a `domain`");
       return;
     }
-    rules::Reading reading(file.name);
+    config_text::Reading reading(file.path);
     ReadTree(reading, *root);
-    for (rules::Mistake& each : reading.TakeMistakes()) {
-      result_.mistakes.push_back(std::move(each));
+    for (config_text::Diagnostic& each : reading.TakeErrors()) {
+      result_.errors.push_back(std::move(each));
     }
-    for (rules::Mistake& each : reading.TakeWarnings()) {
+    for (config_text::Diagnostic& each : reading.TakeWarnings()) {
       result_.warnings.push_back(std::move(each));
     }
   }
 
   ReadResult Finish() {
-    if (!result_.mistakes.empty()) return std::move(result_);
+    if (!result_.errors.empty()) return std::move(result_);
     for (Node* node : nodes_) {
       if (options_.prepare) options_.prepare(node->rule);
     }
@@ -64,14 +64,14 @@ class ConfigReading {
     int line = 0;
   };
 
-  void Refuse(const SourceFile& file, rules::Position position, std::string message) {
-    result_.mistakes.push_back({file.name, position, {}, std::move(message)});
+  void Refuse(const FileContent& file, config_text::Position position, std::string message) {
+    result_.errors.push_back({file.path, position, {}, std::move(message)});
   }
 
-  void ReadTree(rules::Reading& reading, const rules::YamlNode& root) {
-    FileReader reader(reading,
-                      rules::Field{.node = &root, .parent = reading.root(), .key = root.position});
-    const rules::Field domain = reader.ReadDomain();
+  void ReadTree(config_text::Reading& reading, const config_text::YamlNode& root) {
+    FileReader reader(
+        reading, config_text::Field{.node = &root, .parent = reading.root(), .key = root.position});
+    const config_text::Field domain = reader.ReadDomain();
     if (!domain) return;
     const std::string name(domain->text);
     const auto [found, is_new] = domains_.try_emplace(name);
@@ -80,7 +80,7 @@ class ConfigReading {
                        .file = reading.file(),
                        .line = domain->position.line};
     } else if (!options_.merge_domains) {
-      reading.Wrong(domain, "the domain " + rules::Shown(name) + " is that of " +
+      reading.Wrong(domain, "the domain " + config_text::Shown(name) + " is that of " +
                                 found->second.file + ", line " +
                                 std::to_string(found->second.line) +
                                 "; `envoy.merge_domains` lets several files describe one");
@@ -97,9 +97,9 @@ class ConfigReading {
 
 }  // namespace
 
-ReadResult Read(std::span<const SourceFile> files, const ReadOptions& options) {
+ReadResult Read(std::span<const FileContent> files, const ReadOptions& options) {
   ConfigReading reading(options);
-  for (const SourceFile& file : files) reading.ReadFile(file);
+  for (const FileContent& file : files) reading.ReadFile(file);
   return reading.Finish();
 }
 

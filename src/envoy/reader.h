@@ -3,33 +3,28 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/watched_files.h"
+#include "config_text/diagnostic.h"
 #include "envoy/config.h"
-#include "rules/mistake.h"
 
 namespace sluice::envoy {
 
-struct SourceFile {
-  std::string name;  ///< For messages.
-  std::string text;
-};
-
 struct ReadOptions {
-  /// Several files may describe one domain; else that is a mistake.
+  /// Several files may describe one domain; else that is an error.
   bool merge_domains = false;
   /// Looks at each rule that was found right, and may number its limit.
-  std::function<void(rules::Rule&)> prepare;
+  std::function<void(rules::Rule&)> prepare{};
 };
 
 struct ReadResult {
-  std::shared_ptr<const Config> config;  ///< Set if there are no mistakes.
-  std::vector<rules::Mistake> mistakes;  ///< All of them, in the order of the files.
-  std::vector<rules::Mistake> warnings;  ///< What works, but is hardly meant.
+  std::shared_ptr<const Config> config;           ///< Set if there are no errors.
+  std::vector<config_text::Diagnostic> errors;    ///< All of them, in the order of the files.
+  std::vector<config_text::Diagnostic> warnings;  ///< Valid, but probably not intended.
 };
 
 /// Reads the files of envoyproxy/ratelimit, as docs/envoy.md describes them.
-ReadResult Read(std::span<const SourceFile> files, const ReadOptions& options = {});
+ReadResult Read(std::span<const FileContent> files, const ReadOptions& options = {});
 
 }  // namespace sluice::envoy

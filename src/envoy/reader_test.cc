@@ -74,7 +74,7 @@ descriptors:
   EXPECT_EQ(Met(*config, "7", {{"l", "x"}}).substr(0, 5), "7.l 4");
 }
 
-TEST(Reader, TellsAllMistakesWithTheirPlaces) {
+TEST(Reader, ReportsAllErrorsWithTheirPositions) {
   EXPECT_EQ(Complaints(R"(domain: d
 descriptors:
   - value: v
@@ -135,7 +135,7 @@ TEST(Reader, RefusesWhatIsNoConfiguration) {
             "2:1: domain: stands here twice; first on line 1\n");
 }
 
-TEST(Reader, DoubtsWhatTheOriginalTakesNoNoticeOf) {
+TEST(Reader, WarnsOfFieldsThatTheOriginalIgnores) {
   EXPECT_EQ(
       Complaints(R"(domain: d
 unit: second
@@ -152,19 +152,19 @@ descriptors:
 }
 
 TEST(Reader, ADomainIsThatOfOneFileUnlessDomainsAreMerged) {
-  const SourceFile one{.name = "1.yaml",
-                       .text = "domain: d\ndescriptors: [{ key: a }, { key: b }]"};
-  const SourceFile two{.name = "2.yaml",
-                       .text = "domain: d\ndescriptors:\n- { key: b }\n- { key: c }"};
+  const FileContent one{.path = "1.yaml",
+                        .content = "domain: d\ndescriptors: [{ key: a }, { key: b }]"};
+  const FileContent two{.path = "2.yaml",
+                        .content = "domain: d\ndescriptors:\n- { key: b }\n- { key: c }"};
   EXPECT_EQ(Complaints({one, two}),
             "2.yaml:1:9: domain: the domain `d` is that of 1.yaml, line 1; "
             "`envoy.merge_domains` lets several files describe one\n");
   EXPECT_EQ(Complaints({one, two}, {.merge_domains = true, .prepare = {}}),
             "2.yaml:3:3: descriptors[0]: `b` stands here twice; first on line 2 of 1.yaml\n");
-  const SourceFile three{
-      .name = "3.yaml",
-      .text = "domain: d\ndescriptors: [{ key: c, rate_limit: { unlimited: true } }]"};
-  const SourceFile files[] = {one, three};
+  const FileContent three{
+      .path = "3.yaml",
+      .content = "domain: d\ndescriptors: [{ key: c, rate_limit: { unlimited: true } }]"};
+  const FileContent files[] = {one, three};
   const ReadResult read = Read(files, {.merge_domains = true, .prepare = {}});
   ASSERT_TRUE(read.config);
   EXPECT_EQ(read.config->domains().size(), 1U);
@@ -172,8 +172,8 @@ TEST(Reader, ADomainIsThatOfOneFileUnlessDomainsAreMerged) {
 }
 
 TEST(Reader, SeveralDomainsStandBesideEachOther) {
-  const SourceFile files[] = {{.name = "z.yaml", .text = "domain: z"},
-                              {.name = "a.yaml", .text = "domain: a"}};
+  const FileContent files[] = {{.path = "z.yaml", .content = "domain: z"},
+                               {.path = "a.yaml", .content = "domain: a"}};
   const ReadResult read = Read(files);
   ASSERT_TRUE(read.config);
   EXPECT_EQ(read.config->domains().front()->name(), "a");
@@ -187,6 +187,7 @@ domain: d
 algorithm: sliding_window_counter
 consistency: leased
 on_store_failure: closed
+when_full: closed
 count_denied: true
 descriptors:
   - { key: a, rate_limit: { unit: minute, unit_multiplier: 5, requests_per_unit: 20 } }
@@ -197,6 +198,7 @@ descriptors:
   - key: g
     consistency: exact
     on_store_failure: local
+    when_full: open
     count_denied: false
     rate_limit: { unit: year, requests_per_unit: 1, algorithm: fixed_window }
 )");
@@ -208,6 +210,7 @@ descriptors:
   EXPECT_TRUE(node(1).count_denied);
   EXPECT_EQ(node(1).rule.consistency, rules::Consistency::kLeased);
   EXPECT_EQ(node(1).rule.on_store_failure, rules::OnStoreFailure::kClosed);
+  EXPECT_EQ(node(1).rule.when_full, rules::WhenFull::kClosed);
   EXPECT_EQ(node(2).limit().limit,
             *Limit::TokenBucket({.capacity = 50, .refill = Rate::PerHour(7)}));
   EXPECT_EQ(node(2).unit, Unit::kHour);
@@ -216,6 +219,7 @@ descriptors:
   EXPECT_EQ(node(4).limit().limit.algorithm(), Algorithm::kSlidingWindowLog);
   EXPECT_EQ(node(5).rule.consistency, rules::Consistency::kExact);
   EXPECT_EQ(node(5).rule.on_store_failure, rules::OnStoreFailure::kLocal);
+  EXPECT_EQ(node(5).rule.when_full, rules::WhenFull::kOpen);
   EXPECT_FALSE(node(5).count_denied);
 }
 
@@ -234,12 +238,12 @@ descriptors:
   - { key: ii, rate_limit: { window: 0s, requests_per_unit: 1 } }
   - { key: j, count_denied: true, rate_limit: { unit: day, requests_per_unit: 1, algorithm: token_bucket } }
 )"),
-      R"(3:43: descriptors[0].rate_limit.window: says what `unit` on line 3 says; leave one of them out
+      R"(3:43: descriptors[0].rate_limit.window: repeats `unit` on line 3; leave one of them out
 4:29: descriptors[1].rate_limit.unit_multiplier: needs a `unit`
 5:57: descriptors[2].rate_limit.unit_multiplier: must be between 1 and 36500, found 0
 6:37: descriptors[3].rate_limit.window: expected a duration such as 30s, found `soon`
 7:63: descriptors[4].rate_limit.burst: is of no use to fixed_window; token_bucket and leaky_bucket have bursts
-8:74: descriptors[5].rate_limit.algorithm: expected fixed_window, sliding_window_counter, sliding_window_log, token_bucket, leaky_bucket or sliding_window, found `concurrency`
+8:74: descriptors[5].rate_limit.algorithm: expected token_bucket, leaky_bucket, fixed_window, sliding_window_log, sliding_window_counter or sliding_window, found `concurrency`
 9:59: descriptors[6].rate_limit.requests_per_unit: limit must be between 1 and 1000000, found 2000000
 10:58: descriptors[7].rate_limit.unit_multiplier: must be between 1 and 100, found 101
 11:38: descriptors[8].rate_limit.window: window must be between 1 µs and 100 years (3153600000000000 µs), found 0 µs
@@ -248,9 +252,9 @@ descriptors:
 }
 
 TEST(Reader, PreparesEachRuleBeforeItIsUsed) {
-  const SourceFile file{
-      .name = "a.yaml",
-      .text = "domain: d\ndescriptors: [{ key: a, rate_limit: { unlimited: true } }]"};
+  const FileContent file{
+      .path = "a.yaml",
+      .content = "domain: d\ndescriptors: [{ key: a, rate_limit: { unlimited: true } }]"};
   const ReadResult read = Read(
       {&file, 1}, {.merge_domains = false,
                    .prepare = [](rules::Rule& rule) { rule.variants.usual.front().number = 42; }});

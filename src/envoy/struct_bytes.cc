@@ -1,16 +1,18 @@
 #include "envoy/struct_bytes.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 
+#include "base/ascii.h"
+#include "base/parse_number.h"
+
 namespace sluice::envoy {
 namespace {
 
-using rules::YamlKind;
-using rules::YamlNode;
+using config_text::YamlKind;
+using config_text::YamlNode;
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 10;
 
@@ -45,10 +47,10 @@ void AppendBytes(ValueField field, std::string_view bytes, std::string& out) {
 
 std::optional<bool> FlagOf(std::string_view text) {
   for (const std::string_view word : {"true", "yes", "on", "y"}) {
-    if (rules::IsSameWord(text, word)) return true;
+    if (EqualIgnoringCase(text, word)) return true;
   }
   for (const std::string_view word : {"false", "no", "off", "n"}) {
-    if (rules::IsSameWord(text, word)) return false;
+    if (EqualIgnoringCase(text, word)) return false;
   }
   return std::nullopt;
 }
@@ -56,11 +58,8 @@ std::optional<bool> FlagOf(std::string_view text) {
 std::optional<double> NumberOf(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const bool begins_well = !text.empty() && text.find_first_not_of("0123456789.-") != 0;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!begins_well || !whole || !std::isfinite(number)) return std::nullopt;
-  return number;
+  const auto number = begins_well ? ParseNumber<double>(text) : std::nullopt;
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 class StructWriter {
@@ -142,12 +141,13 @@ class StructWriter {
 
 }  // namespace
 
-std::optional<std::string> ReadStruct(rules::Reading& reading, const rules::Field& field) {
+std::optional<std::string> ReadStruct(config_text::Reading& reading,
+                                      const config_text::Field& field) {
   if (field->kind == YamlKind::kNull) return std::string();
   // Looks at the names of its fields, too: each once.
-  const std::size_t before = reading.mistakes();
+  const std::size_t before = reading.errors();
   reading.Entries(field, "a mapping of your own");
-  if (reading.mistakes() != before) return std::nullopt;
+  if (reading.errors() != before) return std::nullopt;
   auto bytes = StructWriter().Write(*field.node);
   if (!bytes) {
     reading.Wrong(field, "is more than the " + std::to_string(kMostBytes) +

@@ -3,12 +3,13 @@
 #include <optional>
 #include <string>
 
-#include "rules/reading.h"
+#include "config_text/reading.h"
 
 namespace sluice::envoy {
 
 /// A mapping of a file as a google.protobuf.Struct, encoded. Nothing if it is no mapping, or too
-/// large to be sent with every answer, which is then told.
-std::optional<std::string> ReadStruct(rules::Reading& reading, const rules::Field& field);
+/// large to be sent with every answer, which is then an error.
+std::optional<std::string> ReadStruct(config_text::Reading& reading,
+                                      const config_text::Field& field);
 
 }  // namespace sluice::envoy

@@ -7,7 +7,7 @@
 
 namespace sluice::envoy {
 
-/// What a limit is per. The numbers are those of Envoy's protocol.
+/// The time unit of a limit. The numbers are those of Envoy's protocol.
 enum class Unit : std::uint8_t {
   kUnknown = 0,  ///< Some other time: the limit's window says.
   kSecond = 1,

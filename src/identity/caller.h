@@ -18,19 +18,19 @@ namespace sluice::identity {
 /// Room for "2001:db8:1:2::/64".
 using NetworkText = std::array<char, kMaxAddressText + 4>;
 
-/// Who calls, as far as is known, and the room to hold it: made once and used for one request after
-/// the other, so that nothing is allocated. For one thread at a time.
+/// The identified caller, with the buffers for its attributes: made once and used for one request
+/// after the other, so that nothing is allocated. For one thread at a time.
 class Caller {
  public:
   Caller() = default;
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  /// What rules are asked with; docs/identity.md has the names. They point into this object, or
+  /// The attributes for rules; docs/identity.md has the names. They point into this object, or
   /// into the request.
   [[nodiscard]] std::span<const Attribute> attributes() const { return attributes_; }
 
-  /// Nothing: somebody at a Unix socket.
+  /// Nothing: a client at a Unix socket.
   [[nodiscard]] const std::optional<Address>& address() const { return address_; }
 
   /// Why the call is refused, for people.
@@ -46,7 +46,7 @@ class Caller {
   std::array<char, kMaxAddressText> address_text_;
   NetworkText network_text_;
   KeyDigest::Room digest_;
-  std::string query_;  ///< What was decoded of it.
+  std::string query_;  ///< The decoded query.
   JwtContent token_;
 };
 

@@ -14,11 +14,11 @@
 
 namespace sluice::identity {
 
-/// Who may speak for others. Immutable; allocates nothing when asked.
+/// The networks of trusted proxies. Immutable; lookups do not allocate.
 class TrustedProxies {
  public:
   TrustedProxies() = default;
-  /// Addresses and networks; "unix" is whoever connects to a Unix socket. Fails with
+  /// Addresses and networks; "unix" is any client of a Unix socket. Fails with
   /// kInvalidOptions.
   static Result<TrustedProxies> Parse(const std::vector<std::string>& networks);
 
@@ -35,18 +35,18 @@ class TrustedProxies {
   bool unix_ = false;
 };
 
-/// Which header tells for whom a proxy speaks. One, and never whichever is there: what the proxy
+/// The header in which a proxy names its client. One, and never whichever is there: what the proxy
 /// does not set itself, it passes on from its client.
 enum class AddressHeader : std::uint8_t { kNone, kXForwardedFor, kXRealIp, kForwarded };
 
 /// "none", "x-forwarded-for", "x-real-ip" or "forwarded", in upper or lower case.
 [[nodiscard]] std::optional<AddressHeader> ParseAddressHeader(std::string_view name);
 
-/// Whom a request comes from. It is the peer, unless that is a trusted proxy: then the lines of the
-/// header, in their order, are walked from the right to the first address that is not a trusted
-/// proxy's. The walk stops before what is no address. If all are trusted, it is the leftmost.
-/// X-Real-IP counts only if it is there once. Nothing: a Unix socket, and nobody is spoken for.
-/// Allocates nothing.
+/// Returns the client's address. It is the peer's, unless the peer is a trusted proxy: then the
+/// lines of the header, in their order, are walked from the right to the first address that is not
+/// a trusted proxy's. The walk stops before text that is not an address. If all are trusted, it is
+/// the leftmost. X-Real-IP counts only if it is there once. Nothing: a Unix socket without a
+/// forwarded client. Allocates nothing.
 [[nodiscard]] std::optional<Address> FindClientAddress(const std::optional<Address>& peer,
                                                        const Headers& headers, AddressHeader header,
                                                        const TrustedProxies& proxies);

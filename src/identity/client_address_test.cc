@@ -16,7 +16,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 std::string Text(const std::optional<Address>& address) {
-  if (!address) return "nobody";
+  if (!address) return "unknown";
   std::array<char, kMaxAddressText> out;
   return std::string(FormatAddress(*address, out));
 }
@@ -47,7 +47,7 @@ void Expect(const std::vector<Attempt>& attempts) {
   }
 }
 
-TEST(ClientAddress, NobodyIsBelievedWhoIsNoTrustedProxy) {
+TEST(ClientAddress, HeadersOfUntrustedPeersAreIgnored) {
   Expect({
       {"203.0.113.9", kFor, {"1.2.3.4"}, "203.0.113.9"},
       {"203.0.113.9", kFor, {"1.2.3.4, 10.0.0.1"}, "203.0.113.9"},
@@ -161,7 +161,7 @@ TEST(ClientAddress, AnOpenQuoteHidesNoProxysLine) {
   Expect({
       // The proxy adds a line of its own.
       {"10.0.0.1", kForwarded, {"for=1.1.1.1;x=\"", "for=203.0.113.9"}, "203.0.113.9"},
-      // The proxy adds to the client's line: nothing in it can be told apart any more.
+      // The proxy adds to the client's line: its parts can't be distinguished any more.
       {"10.0.0.1", kForwarded, {"for=1.1.1.1;x=\", for=203.0.113.9"}, "10.0.0.1"},
       {"10.0.0.1", kForwarded, {"for=1.1.1.1;x=\", for=\"[2001:db8::1]\""}, "10.0.0.1"},
       {"10.0.0.1", kForwarded, {"for=1.1.1.1;x=\"\\, for=203.0.113.9;host=\"a\""}, "10.0.0.1"},
@@ -203,9 +203,9 @@ TEST(ClientAddress, OnlyTheHeaderThatIsConfiguredIsLookedAt) {
 TEST(ClientAddress, WhoComesThroughAUnixSocketIsTrustedOnlyIfThatIsSaid) {
   const Lines lines = {"203.0.113.9"};
   const TrustedProxies unix_too = TrustedProxies::Parse({"unix"}).value();
-  EXPECT_EQ(Text(testing::AskFor(std::nullopt, lines, kFor, Proxies())), "nobody");
+  EXPECT_EQ(Text(testing::AskFor(std::nullopt, lines, kFor, Proxies())), "unknown");
   EXPECT_EQ(Text(testing::AskFor(std::nullopt, lines, kFor, unix_too)), "203.0.113.9");
-  EXPECT_EQ(Text(testing::AskFor(std::nullopt, {"what?"}, kFor, unix_too)), "nobody");
+  EXPECT_EQ(Text(testing::AskFor(std::nullopt, {"what?"}, kFor, unix_too)), "unknown");
 }
 
 TEST(TrustedProxies, WhatIsNoNetworkIsRefused) {

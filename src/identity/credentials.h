@@ -13,7 +13,7 @@ struct Credential {
   enum class Status : std::uint8_t {
     kAbsent,  ///< Or empty.
     kPresent,
-    kSeveral,  ///< Different ones: whoever looks after us might take another one than we do.
+    kSeveral,  ///< Different ones: the next reader might take another one than we do.
   };
   Status status = Status::kAbsent;
   std::string_view value{};
@@ -29,7 +29,7 @@ struct Credential {
 };
 
 [[nodiscard]] Credential FindHeader(const Headers& headers, std::string_view name);
-/// What follows the scheme Bearer in Authorization; other schemes are as good as absent.
+/// Returns the token after the scheme Bearer in Authorization; empty for other schemes.
 [[nodiscard]] Credential FindBearer(const Headers& headers);
 /// A cookie's value as it was sent.
 [[nodiscard]] Credential FindCookie(const Headers& headers, std::string_view name);

@@ -12,8 +12,6 @@ namespace {
 // The longest node is an address in brackets with a port, or a name that hides one.
 constexpr std::size_t kMaxNode = 64;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool IsPort(std::string_view text) {
   return !text.empty() && text.size() <= 5 && std::all_of(text.begin(), text.end(), IsDigit);
 }
@@ -21,15 +19,13 @@ bool IsPort(std::string_view text) {
 // RFC 7239 lets a port be hidden, too.
 bool IsObfuscated(std::string_view text) {
   return text.size() > 1 && text[0] == '_' && std::all_of(text.begin() + 1, text.end(), [](char c) {
-           return IsDigit(c) || (AsciiLower(c) >= 'a' && AsciiLower(c) <= 'z') || c == '.' ||
-                  c == '_' || c == '-';
+           return IsDigit(c) || IsLetter(c) || c == '.' || c == '_' || c == '-';
          });
 }
 
 bool IsToken(char c) {
   constexpr std::string_view kOther = "!#$%&'*+-.^_`|~";
-  return IsDigit(c) || (AsciiLower(c) >= 'a' && AsciiLower(c) <= 'z') ||
-         kOther.find(c) != std::string_view::npos;
+  return IsDigit(c) || IsLetter(c) || kOther.find(c) != std::string_view::npos;
 }
 
 // Outside of quotes colons and brackets are no part of a token. Some proxies write addresses so all
@@ -59,7 +55,7 @@ std::optional<Address> ParseNode(std::string_view node, BareIpv6 bare,
 }
 
 // Takes a token or a quoted string off the text. What is quoted is put into `room`; of what is too
-// long for it, nobody needs to know more than that it is.
+// long for it, its length is all that matters.
 struct Value {
   std::array<char, kMaxNode> room;
   std::size_t size = 0;

@@ -20,7 +20,7 @@ bool TakeForwardedElement(std::string_view& list, std::string_view& element);
 [[nodiscard]] std::optional<Address> ParseForwardedFor(std::string_view element);
 
 /// The address behind `for` in an element of Forwarded (RFC 7239). Nothing if the element is not
-/// well-formed, says `for` twice or not at all, or doesn't tell an address: for=unknown,
+/// well-formed, says `for` twice or not at all, or has no address: for=unknown,
 /// for=_hidden.
 [[nodiscard]] std::optional<Address> ParseForwarded(std::string_view element);
 

@@ -8,7 +8,7 @@
 
 namespace sluice::identity {
 
-/// The header lines of a request, whoever read them.
+/// The header lines of a request, independent of the parser.
 class Headers {
  public:
   virtual ~Headers() = default;

@@ -1,32 +1,19 @@
 #include "identity/identifier.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/read_file.h"
 #include "identity/credentials.h"
 
 namespace sluice::identity {
 namespace {
 
-using Kind = Source::Kind;
-
 Error Wrong(const std::string& what) { return {ErrorCode::kInvalidOptions, what}; }
-
-Result<std::string> ReadFile(const std::string& path) {
-  constexpr std::size_t kMaxFile = 1 << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string content(kMaxFile + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  if (file.bad() || file.gcount() == 0) return Wrong(path + ": can't be read, or is empty");
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.size() > kMaxFile) return Wrong(path + ": is larger than a MiB");
-  return content;
-}
 
 bool IsUsable(std::string_view credential) {
   return credential.size() <= kMaxCredentialBytes &&
@@ -35,21 +22,21 @@ bool IsUsable(std::string_view credential) {
 
 Credential Find(const Source& source, const Request& request, std::string& room) {
   switch (source.kind) {
-    case Kind::kHeader:
+    case Source::Kind::kHeader:
       return FindHeader(request.headers, source.name);
-    case Kind::kBearer:
+    case Source::Kind::kBearer:
       return FindBearer(request.headers);
-    case Kind::kQuery:
+    case Source::Kind::kQuery:
       return FindQuery(request.query, source.name, room);
-    case Kind::kCookie:
+    case Source::Kind::kCookie:
       return FindCookie(request.headers, source.name);
-    case Kind::kJwt:
+    case Source::Kind::kJwt:
       break;
   }
   return {};
 }
 
-// Those that say what nobody but us may say.
+// Attributes that only the server itself may set.
 bool IsReserved(std::string_view attribute) {
   return attribute.empty() || attribute == "ip" || attribute == "ip_network" ||
          attribute == "api_key_hash";
@@ -71,9 +58,8 @@ std::optional<Error> Identifier::Prepare() {
     return Wrong("the prefix of IPv6 must be a number from 1 to 128");
   }
   if (!options_.hash_secret_file.empty()) {
-    auto secret = ReadFile(options_.hash_secret_file);
-    if (!secret) return secret.error();
-    while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
+    auto secret = ReadSecretFile(options_.hash_secret_file);
+    if (!secret) return Wrong(options_.hash_secret_file + ": " + secret.error().message);
     options_.hash_secret = *std::move(secret);
   }
   if (options_.hash_keys && options_.hash_secret.size() < 16) {
@@ -82,13 +68,13 @@ std::optional<Error> Identifier::Prepare() {
   if (!options_.hash_secret.empty()) digest_ = KeyDigest(options_.hash_secret);
   const bool uses_tokens =
       std::any_of(options_.sources.begin(), options_.sources.end(),
-                  [](const Source& source) { return source.kind == Kind::kJwt; });
+                  [](const Source& source) { return source.kind == Source::Kind::kJwt; });
   return uses_tokens ? PrepareTokens() : std::nullopt;
 }
 
 std::optional<Error> Identifier::PrepareTokens() {
   const JwtOptions& jwt = options_.jwt;
-  if (jwt.from.kind == Kind::kJwt) return Wrong("jwt: a token can't be taken from a token");
+  if (jwt.from.kind == Source::Kind::kJwt) return Wrong("jwt: a token can't be taken from a token");
   if (jwt.rules.claims.empty()) return Wrong("jwt: no claim is used");
   for (const ClaimUse& use : jwt.rules.claims) {
     const bool twice =
@@ -102,23 +88,23 @@ std::optional<Error> Identifier::PrepareTokens() {
   std::vector<JwtKey> keys;
   for (const std::string& path : jwt.key_files) {
     const auto content = ReadFile(path);
-    if (!content) return content.error();
+    if (!content) return Wrong(path + ": " + content.error().message);
     auto found = ReadJwtKeys(*content, path);
     if (!found) return found.error();
     std::move(found->begin(), found->end(), std::back_inserter(keys));
   }
   if (!jwt.secret_file.empty()) {
-    const auto content = ReadFile(jwt.secret_file);
-    if (!content) return content.error();
+    const auto content = ReadSecretFile(jwt.secret_file);
+    if (!content) return Wrong(jwt.secret_file + ": " + content.error().message);
     auto key = ReadJwtSecret(*content, jwt.secret_file);
     if (!key) return key.error();
     keys.push_back(*std::move(key));
   }
   if (keys.empty() != jwt.rules.unverified) {
     return Wrong(keys.empty()
-                     ? "jwt: there is no key to check tokens with; say unverified if somebody in "
-                       "front has checked them"
-                     : "jwt: there are keys, but tokens are said to be unverified");
+                     ? "jwt: there is no key to verify tokens; set `unverified` if a proxy in "
+                       "front has verified them"
+                     : "jwt: there are keys, but `unverified` is set");
   }
   verifier_ = std::make_unique<const JwtVerifier>(jwt.rules, std::move(keys));
   cache_ = std::make_unique<TokenCache>();
@@ -163,36 +149,36 @@ Outcome Identifier::Identify(const Request& request, WallTime now, Caller& calle
       FindClientAddress(request.peer, request.headers, options_.address_header, proxies_);
   AddAddress(caller);
   for (const Source& source : options_.sources) {
-    switch (LookAt(source, request, now, caller)) {
-      case Next::kGoOn:
+    switch (TrySource(source, request, now, caller)) {
+      case SourceOutcome::kGoOn:
         continue;
-      case Next::kStop:
+      case SourceOutcome::kStop:
         return Outcome::kKnown;
-      case Next::kBadCredential:
+      case SourceOutcome::kBadCredential:
         return Outcome::kBadCredential;
-      case Next::kBadToken:
+      case SourceOutcome::kBadToken:
         return Outcome::kBadToken;
     }
   }
   return Outcome::kKnown;
 }
 
-Identifier::Next Identifier::LookAt(const Source& source, const Request& request, WallTime now,
-                                    Caller& caller) const {
-  const bool is_token = source.kind == Kind::kJwt;
+Identifier::SourceOutcome Identifier::TrySource(const Source& source, const Request& request,
+                                                WallTime now, Caller& caller) const {
+  const bool is_token = source.kind == Source::Kind::kJwt;
   const Credential found = Find(is_token ? options_.jwt.from : source, request, caller.query_);
-  if (found.status == Credential::Status::kAbsent) return Next::kGoOn;
+  if (found.status == Credential::Status::kAbsent) return SourceOutcome::kGoOn;
   if (found.status == Credential::Status::kSeveral) {
     caller.problem_ = "the request has several different credentials of one kind";
-    return Next::kBadCredential;
+    return SourceOutcome::kBadCredential;
   }
   if (!IsUsable(found.value)) {
     caller.problem_ = "a credential is too long or has control characters";
-    return Next::kBadCredential;
+    return SourceOutcome::kBadCredential;
   }
   if (is_token) return UseToken(found.value, now, caller);
   AddKey(found.value, caller);
-  return Next::kStop;
+  return SourceOutcome::kStop;
 }
 
 JwtStatus Identifier::CheckToken(std::string_view token, WallTime now, JwtContent& content) const {
@@ -204,13 +190,14 @@ JwtStatus Identifier::CheckToken(std::string_view token, WallTime now, JwtConten
   return at_now;
 }
 
-Identifier::Next Identifier::UseToken(std::string_view token, WallTime now, Caller& caller) const {
+Identifier::SourceOutcome Identifier::UseToken(std::string_view token, WallTime now,
+                                               Caller& caller) const {
   const JwtStatus status = CheckToken(token, now, caller.token_);
-  if (status == JwtStatus::kNotAToken) return Next::kGoOn;
+  if (status == JwtStatus::kNotAToken) return SourceOutcome::kGoOn;
   if (status != JwtStatus::kValid) {
-    if (options_.jwt.on_invalid == OnInvalidToken::kAnonymous) return Next::kStop;
+    if (options_.jwt.on_invalid == OnInvalidToken::kAnonymous) return SourceOutcome::kStop;
     caller.problem_ = Describe(status);
-    return Next::kBadToken;
+    return SourceOutcome::kBadToken;
   }
   std::string_view packed = caller.token_.packed;
   bool any = false;
@@ -224,7 +211,7 @@ Identifier::Next Identifier::UseToken(std::string_view token, WallTime now, Call
       caller.attributes_.push_back({use.attribute, value});
     }
   }
-  return any ? Next::kStop : Next::kGoOn;
+  return any ? SourceOutcome::kStop : SourceOutcome::kGoOn;
 }
 
 }  // namespace sluice::identity

@@ -18,12 +18,12 @@
 
 namespace sluice::identity {
 
-/// What is looked at of a request.
+/// The parts of a request that identify its caller.
 struct Request {
-  /// Whom the connection is from, as its socket or the PROXY protocol says; nothing: a Unix socket.
+  /// The peer's address, from the socket or the PROXY protocol; not set: a Unix socket.
   std::optional<Address> peer;
   const Headers& headers;
-  std::string_view query{};  ///< What follows the '?', not decoded.
+  std::string_view query{};  ///< The part after '?', not decoded.
 };
 
 enum class Outcome : std::uint8_t {
@@ -47,7 +47,7 @@ class Identifier {
   /// In the steady state nothing is allocated.
   [[nodiscard]] Outcome Identify(const Request& request, WallTime now, Caller& caller) const;
 
-  /// What budgets are counted under for this key, and what may be shown of it: the key itself, or,
+  /// Returns the form of this key for budgets and for display: the key itself, or,
   /// if it is long or keys are hashed, what stands for it, in `room`.
   [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Room& room) const;
 
@@ -57,11 +57,11 @@ class Identifier {
   [[nodiscard]] std::optional<std::string_view> CountedNetwork(const Address& address,
                                                                NetworkText& room) const;
 
-  /// Whose PROXY protocol is read, and must be there.
+  /// The peers that must begin with the PROXY protocol.
   [[nodiscard]] const TrustedProxies& proxies() const { return proxies_; }
 
  private:
-  enum class Next : std::uint8_t { kGoOn, kStop, kBadCredential, kBadToken };
+  enum class SourceOutcome : std::uint8_t { kGoOn, kStop, kBadCredential, kBadToken };
 
   explicit Identifier(IdentityOptions options) : options_(std::move(options)) {}
 
@@ -69,9 +69,9 @@ class Identifier {
   [[nodiscard]] std::optional<Error> PrepareTokens();
 
   void AddAddress(Caller& caller) const;
-  [[nodiscard]] Next LookAt(const Source& source, const Request& request, WallTime now,
-                            Caller& caller) const;
-  [[nodiscard]] Next UseToken(std::string_view token, WallTime now, Caller& caller) const;
+  [[nodiscard]] SourceOutcome TrySource(const Source& source, const Request& request, WallTime now,
+                                        Caller& caller) const;
+  [[nodiscard]] SourceOutcome UseToken(std::string_view token, WallTime now, Caller& caller) const;
   [[nodiscard]] JwtStatus CheckToken(std::string_view token, WallTime now,
                                      JwtContent& content) const;
   void AddKey(std::string_view key, Caller& caller) const;
@@ -85,7 +85,7 @@ class Identifier {
 
 /// Credentials longer than this are known by their hash.
 inline constexpr std::size_t kMaxPlainKeyBytes = 64;
-/// What is longer is no credential.
+/// Maximum length of a credential.
 inline constexpr std::size_t kMaxCredentialBytes = kMaxTokenBytes;
 
 }  // namespace sluice::identity

@@ -26,7 +26,7 @@ TEST(IdentifierAllocation, ThereIsNoneOnceACallerHasGrown) {
   const std::vector<std::vector<HeaderLine>> requests = {
       {{"X-API-Key", "a key that is longer than what fits into a string in place"},
        {"Forwarded", "for=1.1.1.1, for=\"[2001:db8::1]\", for=10.0.0.2"}},
-      {{"Authorization", kToken}, {"Forwarded", "for=nobody"}},
+      {{"Authorization", kToken}, {"Forwarded", "for=unknown"}},
       {},
   };
   Caller caller;

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "identity/testing/jwt_signer.h"
 
@@ -29,7 +30,8 @@ class File {
  public:
   explicit File(std::string_view content)
       : path_(std::filesystem::path(::testing::TempDir()) /
-              ("identity_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
+              ("identity_" + std::to_string(getpid()) + "_" +
+               std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
     std::ofstream(path_, std::ios::binary) << content;
   }
   File(const File&) = delete;
@@ -150,7 +152,7 @@ TEST(Identifier, LongCredentialsAreCountedByTheirHash) {
   const std::string hashed = Ask(identifier, {.headers = {{"X-API-Key", longer}}});
   EXPECT_THAT(hashed,
               ::testing::StartsWith("ip=203.0.113.9 api_key=" + longer + " api_key_hash=sha256:"));
-  // Nobody can send what another one's key becomes: it is too long to be counted as it is.
+  // A client can't send the hash of another client's key: it is too long to be counted as it is.
   const std::string stands_for = hashed.substr(hashed.rfind('=') + 1);
   EXPECT_THAT(Ask(identifier, {.headers = {{"X-API-Key", stands_for}}}),
               ::testing::HasSubstr("api_key_hash=sha256:"));
@@ -180,7 +182,7 @@ TEST(Identifier, ClaimsOfATokenBecomeAttributes) {
     EXPECT_EQ(Ask(identifier, {.headers = {{"Authorization", token}, {"X-API-Key", "k"}}}),
               "ip=203.0.113.9 api_key=alice tier=pro");
   }
-  // Without any claim that is asked for, and what is no token: the next source counts.
+  // A token without the configured claims, and text that is not a token: the next source counts.
   for (const std::string& other :
        {"Bearer " + Signer().Token("{}"), std::string("Bearer opaque")}) {
     EXPECT_EQ(Ask(identifier, {.headers = {{"Authorization", other}, {"X-API-Key", "k"}}}),
@@ -203,7 +205,7 @@ TEST(Identifier, ATokenThatIsRememberedStillExpires) {
   EXPECT_EQ(at(-61), "401: the token is not valid yet");
 }
 
-TEST(Identifier, WhoBringsAForgedTokenIsRefusedOrNobody) {
+TEST(Identifier, AForgedTokenIsRefusedOrIgnored) {
   const File secret(kSecret);
   IdentityOptions options = WithTokens(secret);
   options.sources.push_back(Of("bearer"));
@@ -251,11 +253,11 @@ TEST(Identifier, OptionsThatCantWorkAreRefused) {
   EXPECT_EQ(Problem({.trusted_proxies = {"x"}}),
             "trusted proxy \"x\": 'x' is no IPv4 or IPv6 address");
   EXPECT_EQ(Problem({.sources = {Of("jwt")}}),
-            "jwt: there is no key to check tokens with; say unverified if somebody in front has "
-            "checked them");
+            "jwt: there is no key to verify tokens; set `unverified` if a proxy in front has "
+            "verified them");
   IdentityOptions options = WithTokens(secret);
   options.jwt.rules.unverified = true;
-  EXPECT_EQ(Problem(options), "jwt: there are keys, but tokens are said to be unverified");
+  EXPECT_EQ(Problem(options), "jwt: there are keys, but `unverified` is set");
   for (const char* reserved : {"ip", "ip_network", "api_key_hash", ""}) {
     options = WithTokens(secret);
     options.jwt.rules.claims = {{"sub", reserved}};
@@ -265,7 +267,7 @@ TEST(Identifier, OptionsThatCantWorkAreRefused) {
   EXPECT_EQ(Problem(options), "jwt: the claim \"sub\" can't become the attribute \"user\"");
   options = WithTokens(secret);
   options.jwt.key_files = {"/nowhere/keys.json"};
-  EXPECT_EQ(Problem(options), "/nowhere/keys.json: can't be read, or is empty");
+  EXPECT_EQ(Problem(options), "/nowhere/keys.json: can't be read: No such file or directory");
   options = WithTokens(secret);
   options.jwt.from = Of("jwt");
   EXPECT_EQ(Problem(options), "jwt: a token can't be taken from a token");

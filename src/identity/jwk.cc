@@ -9,13 +9,11 @@
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 
-#include "identity/base64url.h"
-#include "identity/json_items.h"
+#include "base/base64url.h"
+#include "base/json_reader.h"
 
 namespace sluice::identity {
 namespace {
-
-using Kind = JsonValue::Kind;
 
 struct Free {
   void operator()(BIGNUM* number) const { BN_free(number); }
@@ -31,10 +29,6 @@ struct Jwk {
   std::string kty, use, alg, kid, crv;
   std::string n, e, x, y, k;  ///< Decoded.
 };
-
-Error Wrong(const std::string& name, const std::string& what) {
-  return {ErrorCode::kInvalidOptions, name + ": " + what};
-}
 
 Owned<BIGNUM> NumberOf(std::string_view bytes) {
   return Owned<BIGNUM>(BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -72,7 +66,7 @@ EVP_PKEY* MakeP256(const Jwk& jwk) {
   return MakeKey("EC", builder.get());
 }
 
-bool ReadMembers(std::string_view object, Jwk& jwk) {
+bool ReadMembers(const JsonValue& object, Jwk& jwk) {
   const std::pair<std::string_view, std::string*> kTexts[] = {{"kty", &jwk.kty},
                                                               {"use", &jwk.use},
                                                               {"alg", &jwk.alg},
@@ -80,18 +74,17 @@ bool ReadMembers(std::string_view object, Jwk& jwk) {
                                                               {"crv", &jwk.crv}};
   const std::pair<std::string_view, std::string*> kNumbers[] = {
       {"n", &jwk.n}, {"e", &jwk.e}, {"x", &jwk.x}, {"y", &jwk.y}, {"k", &jwk.k}};
-  JsonItems items(object, JsonItems::Of::kObject);
-  while (items.Next()) {
-    if (items.value().kind != Kind::kString) continue;
-    std::string text = UnescapeJson(items.value().text).value_or("");
+  for (const JsonValue item : object) {
+    const auto text = item.String();
+    if (!text) continue;
     for (const auto& [name, place] : kNumbers) {
-      if (items.name() == name && !AppendBase64Url(text, *place)) return false;
+      if (item.name() == name && !DecodeBase64Url(*text, *place)) return false;
     }
     for (const auto& [name, place] : kTexts) {
-      if (items.name() == name) *place = text;
+      if (item.name() == name) *place = *text;
     }
   }
-  return !items.failed();
+  return true;
 }
 
 bool IsFor(const Jwk& jwk, std::string_view kty, std::string_view alg) {
@@ -104,40 +97,43 @@ std::optional<Result<JwtKey>> KeyOf(const Jwk& jwk, const std::string& name) {
   const std::string which = jwk.kid.empty() ? "a key" : "the key \"" + jwk.kid + "\"";
   if (IsFor(jwk, "oct", "HS256")) {
     if (jwk.k.size() < kMinSecretBytes) {
-      return Wrong(name, which + " is shorter than " + std::to_string(kMinSecretBytes) + " bytes");
+      return KeyFileError(name,
+                          which + " is shorter than " + std::to_string(kMinSecretBytes) + " bytes");
     }
     return JwtKey::OfSecret(jwk.k, jwk.kid);
   }
   const bool rsa = IsFor(jwk, "RSA", "RS256");
   if (!rsa && !(IsFor(jwk, "EC", "ES256") && jwk.crv == "P-256")) return std::nullopt;
   EVP_PKEY* const made = rsa ? MakeRsa(jwk) : MakeP256(jwk);
-  if (made == nullptr) return Wrong(name, which + " is no key");
+  if (made == nullptr) return KeyFileError(name, which + " is no key");
   auto key = JwtKey::OfPublicKey(made, jwk.kid);
-  if (!key) return Wrong(name, which + ": " + key.error().message);
+  if (!key) return KeyFileError(name, which + ": " + key.error().message);
   return key;
 }
 
 }  // namespace
 
+Error KeyFileError(const std::string& name, const std::string& problem) {
+  return {ErrorCode::kInvalidOptions, name + ": " + problem};
+}
+
 Result<std::vector<JwtKey>> ReadJwks(std::string_view json, const std::string& name) {
-  std::string_view list;
-  JsonItems members(json, JsonItems::Of::kObject);
-  while (members.Next()) {
-    if (members.name() == "keys" && members.value().kind == Kind::kArray) {
-      list = members.value().text;
+  JsonDocument document;
+  const auto value = document.Parse(json);
+  if (!value || !value->is_object()) return KeyFileError(name, "is no JSON");
+  std::vector<JsonValue> objects;
+  const auto list = value->Find("keys");
+  if (!list || !list->is_array()) {
+    objects.push_back(*value);
+  } else {
+    for (const JsonValue each : *list) {
+      if (each.is_object()) objects.push_back(each);
     }
   }
-  if (members.failed()) return Wrong(name, "is no JSON");
-  std::vector<std::string_view> objects;
-  if (list.empty()) objects.push_back(json);
-  JsonItems elements(list.empty() ? "[]" : list, JsonItems::Of::kArray);
-  while (elements.Next()) {
-    if (elements.value().kind == Kind::kObject) objects.push_back(elements.value().text);
-  }
   std::vector<JwtKey> keys;
-  for (const std::string_view object : objects) {
+  for (const JsonValue& object : objects) {
     Jwk jwk;
-    if (!ReadMembers(object, jwk)) return Wrong(name, "has a number that is not base64url");
+    if (!ReadMembers(object, jwk)) return KeyFileError(name, "has a number that is not base64url");
     auto key = KeyOf(jwk, name);
     if (!key) continue;
     if (!*key) return key->error();

@@ -28,7 +28,7 @@ struct Freer {
   }
 };
 template <typename T, auto Free>
-using Owned = std::unique_ptr<T, Freer<Free>>;
+using OpenSslPtr = std::unique_ptr<T, Freer<Free>>;
 
 const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -44,7 +44,7 @@ bool IsP256(const EVP_PKEY* key) {
 // A token has the two numbers of the signature side by side, OpenSSL wants them as ASN.1.
 std::string AsAsn1(std::string_view signature) {
   if (signature.size() != 2 * kHashBytes) return {};
-  const Owned<ECDSA_SIG, ECDSA_SIG_free> pair(ECDSA_SIG_new());
+  const OpenSslPtr<ECDSA_SIG, ECDSA_SIG_free> pair(ECDSA_SIG_new());
   BIGNUM* const r = BN_bin2bn(Bytes(signature), kHashBytes, nullptr);
   BIGNUM* const s = BN_bin2bn(Bytes(signature) + kHashBytes, kHashBytes, nullptr);
   if (pair == nullptr || ECDSA_SIG_set0(pair.get(), r, s) != 1) {
@@ -61,7 +61,7 @@ std::string AsAsn1(std::string_view signature) {
 }
 
 bool VerifiesPublic(EVP_PKEY* key, std::string_view signature, std::string_view text) {
-  const Owned<EVP_MD_CTX, EVP_MD_CTX_free> context(EVP_MD_CTX_new());
+  const OpenSslPtr<EVP_MD_CTX, EVP_MD_CTX_free> context(EVP_MD_CTX_new());
   return context != nullptr && !signature.empty() &&
          EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key) == 1 &&
          EVP_DigestVerify(context.get(), Bytes(signature), signature.size(), Bytes(text),
@@ -78,14 +78,11 @@ bool VerifiesSecret(std::string_view secret, std::string_view signature, std::st
   return signature.size() == size && CRYPTO_memcmp(signature.data(), expected.data(), size) == 0;
 }
 
-Error Wrong(const std::string& name, const std::string& what) {
-  return {ErrorCode::kInvalidOptions, name + ": " + what};
-}
-
 EVP_PKEY* KeyOfPem(std::string_view block, bool certificate) {
-  const Owned<BIO, BIO_free_all> bio(BIO_new_mem_buf(block.data(), static_cast<int>(block.size())));
+  const OpenSslPtr<BIO, BIO_free_all> bio(
+      BIO_new_mem_buf(block.data(), static_cast<int>(block.size())));
   if (!certificate) return PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr);
-  const Owned<X509, X509_free> parsed(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  const OpenSslPtr<X509, X509_free> parsed(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   return parsed == nullptr ? nullptr : X509_get_pubkey(parsed.get());
 }
 
@@ -99,14 +96,14 @@ Result<std::vector<JwtKey>> ReadPem(std::string_view content, const std::string&
     const std::string_view kind = block.substr(kBegin.size());
     const bool certificate = kind.starts_with("CERTIFICATE-");
     if (!certificate && !kind.starts_with("PUBLIC KEY-")) {
-      return Wrong(name,
-                   "holds something other than public keys and certificates; tokens are "
-                   "checked with the public key");
+      return KeyFileError(name,
+                          "holds something other than public keys and certificates; tokens are "
+                          "checked with the public key");
     }
     EVP_PKEY* const parsed = KeyOfPem(block, certificate);
-    if (parsed == nullptr) return Wrong(name, "holds a PEM block that can't be read");
+    if (parsed == nullptr) return KeyFileError(name, "holds a PEM block that can't be read");
     auto key = JwtKey::OfPublicKey(parsed);
-    if (!key) return Wrong(name, key.error().message);
+    if (!key) return KeyFileError(name, key.error().message);
     keys.push_back(*std::move(key));
   }
   return keys;
@@ -156,11 +153,11 @@ bool JwtKey::Verifies(std::string_view signature, std::string_view signed_text) 
 Result<JwtKey> ReadJwtSecret(std::string_view content, const std::string& name) {
   while (content.ends_with('\n') || content.ends_with('\r')) content.remove_suffix(1);
   if (content.starts_with("-----BEGIN ")) {
-    return Wrong(name, "holds a PEM block, which is no shared secret");
+    return KeyFileError(name, "holds a PEM block, which is no shared secret");
   }
   if (content.size() < kMinSecretBytes) {
-    return Wrong(name, "a secret must have " + std::to_string(kMinSecretBytes) +
-                           " bytes at least, as from: openssl rand -base64 32");
+    return KeyFileError(name, "a secret must have " + std::to_string(kMinSecretBytes) +
+                                  " bytes at least, as from: openssl rand -base64 32");
   }
   return JwtKey::OfSecret(std::string(content));
 }
@@ -172,10 +169,11 @@ Result<std::vector<JwtKey>> ReadJwtKeys(std::string_view content, const std::str
   if (!keys) return keys;
   std::size_t without_id = 0;
   for (const JwtKey& key : *keys) without_id += key.id().empty() ? 1 : 0;
-  if (keys->empty()) return Wrong(name, "holds no key for HS256, RS256 or ES256");
+  if (keys->empty()) return KeyFileError(name, "holds no key for HS256, RS256 or ES256");
   if (keys->size() > kMaxKeys || without_id > kMaxKeysWithoutId) {
-    return Wrong(name, "holds more than " + std::to_string(kMaxKeys) + " keys, or more than " +
-                           std::to_string(kMaxKeysWithoutId) + " without an id");
+    return KeyFileError(name, "holds more than " + std::to_string(kMaxKeys) +
+                                  " keys, or more than " + std::to_string(kMaxKeysWithoutId) +
+                                  " without an id");
   }
   return keys;
 }

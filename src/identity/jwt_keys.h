@@ -25,7 +25,7 @@ enum class JwtAlgorithm : std::uint8_t {
 /// "HS256", "RS256" or "ES256"; nothing of all others, "none" included.
 [[nodiscard]] std::optional<JwtAlgorithm> ParseJwtAlgorithm(std::string_view name);
 
-/// What signatures are checked with. Immutable: any thread may use it.
+/// The keys for signatures. Immutable: any thread may use it.
 class JwtKey {
  public:
   static JwtKey OfSecret(std::string secret, std::string id = {});

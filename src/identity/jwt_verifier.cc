@@ -1,19 +1,17 @@
 #include "identity/jwt_verifier.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
 
 #include "base/ascii.h"
-#include "identity/base64url.h"
-#include "identity/json_items.h"
+#include "base/base64url.h"
+#include "base/json_reader.h"
+#include "base/parse_number.h"
 
 namespace sluice::identity {
 namespace {
-
-using Kind = JsonValue::Kind;
 
 struct Parts {
   std::string_view header, payload, signature, signed_text;
@@ -38,66 +36,56 @@ struct Member {
 };
 
 // Fills in the members that the object has. False if it is no object, or has one of them twice:
-// whoever looks at the token after us might take the other one.
-bool FindMembers(std::string_view object, std::span<Member> members) {
-  JsonItems items(object, JsonItems::Of::kObject);
-  while (items.Next()) {
+// the next reader of the token might take the other one.
+bool FindMembers(JsonDocument& document, std::string_view object, std::span<Member> members) {
+  const auto value = document.Parse(object);
+  if (!value || !value->is_object()) return false;
+  for (const JsonValue item : *value) {
     for (Member& member : members) {
-      if (items.name() != member.name) continue;
+      if (item.name() != member.name) continue;
       if (member.value) return false;
-      member.value = items.value();
+      member.value = item;
     }
   }
-  return !items.failed();
-}
-
-std::optional<std::string> TextOf(const JsonValue& value) {
-  if (value.kind != Kind::kString) return std::nullopt;
-  return UnescapeJson(value.text);
+  return true;
 }
 
 // Seconds since the epoch, which may have a fraction.
 std::optional<WallTime> TimeOf(const JsonValue& value) {
-  if (value.kind != Kind::kNumber) return std::nullopt;
-  double seconds = 0;
-  const std::string_view text = value.text;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  if (!std::isfinite(seconds) || seconds < 0) return std::nullopt;
-  const double micros = seconds * 1e6;
+  const auto seconds = ParseNumber<double>(value.Number().value_or(""));
+  if (!seconds || !std::isfinite(*seconds) || *seconds < 0) return std::nullopt;
+  const double micros = *seconds * 1e6;
   const double most = static_cast<double>(kMaxTime.time_since_epoch().count());
   return WallTime(Micros(static_cast<std::int64_t>(std::min(micros, most))));
 }
 
 bool HasAudience(const JsonValue& value, std::string_view audience) {
-  if (value.kind == Kind::kString) return TextOf(value) == audience;
-  if (value.kind != Kind::kArray) return false;
-  JsonItems items(value.text, JsonItems::Of::kArray);
-  bool found = false;
-  while (items.Next()) found = found || TextOf(items.value()) == audience;
-  return found;
+  if (!value.is_array()) return value.String() == audience;
+  for (const JsonValue item : value) {
+    if (item.String() == audience) return true;
+  }
+  return false;
 }
 
 // What becomes an attribute: texts, and numbers and truth values as they are written.
 std::optional<std::string> AttributeOf(const JsonValue& value) {
-  switch (value.kind) {
-    case Kind::kString:
+  switch (value.kind()) {
+    case JsonValue::Kind::kString:
       break;
-    case Kind::kNull:
+    case JsonValue::Kind::kNull:
       return "";
-    case Kind::kObject:
-    case Kind::kArray:
+    case JsonValue::Kind::kObject:
+    case JsonValue::Kind::kArray:
       return std::nullopt;
     default:
-      if (value.text.size() > kMaxClaimBytes) return std::nullopt;
-      return std::string(value.text);
+      if (value.raw().size() > kMaxClaimBytes) return std::nullopt;
+      return std::string(value.raw());
   }
-  auto text = TextOf(value);
-  if (!text || text->size() > kMaxClaimBytes ||
-      std::any_of(text->begin(), text->end(), IsControl)) {
+  const std::string_view text = *value.String();
+  if (text.size() > kMaxClaimBytes || std::any_of(text.begin(), text.end(), IsControl)) {
     return std::nullopt;
   }
-  return text;
+  return std::string(text);
 }
 
 }  // namespace
@@ -113,7 +101,7 @@ std::string_view Describe(JwtStatus status) {
     case JwtStatus::kAlgorithm:
       return "the token is not signed with HS256, RS256 or ES256";
     case JwtStatus::kNoKey:
-      return "there is no key for the token";
+      return "no key matches the token";
     case JwtStatus::kSignature:
       return "the token's signature is wrong";
     case JwtStatus::kExpired:
@@ -151,8 +139,8 @@ JwtStatus JwtVerifier::Read(std::string_view token, JwtContent& content) const {
   std::string header;
   std::string payload;
   std::string signature;
-  if (!AppendBase64Url(parts->header, header) || !AppendBase64Url(parts->payload, payload) ||
-      !AppendBase64Url(parts->signature, signature)) {
+  if (!DecodeBase64Url(parts->header, header) || !DecodeBase64Url(parts->payload, payload) ||
+      !DecodeBase64Url(parts->signature, signature)) {
     return JwtStatus::kMalformed;
   }
   if (!rules_.unverified) {
@@ -167,15 +155,13 @@ JwtStatus JwtVerifier::CheckSignature(std::string_view header, std::string_view 
   Member members[] = {{"alg"}, {"kid"}, {"crit"}};
   const auto& [alg, kid, crit] = members;
   // What `crit` names must be understood, and we understand nothing.
-  if (!FindMembers(header, members) || !alg.value || crit.value) return JwtStatus::kMalformed;
-  const auto algorithm = ParseJwtAlgorithm(TextOf(*alg.value).value_or(""));
+  JsonDocument document;
+  if (!FindMembers(document, header, members) || !alg.value || crit.value)
+    return JwtStatus::kMalformed;
+  const auto algorithm = ParseJwtAlgorithm(alg.value->String().value_or(""));
   if (!algorithm) return JwtStatus::kAlgorithm;
-  std::string id;
-  if (kid.value) {
-    auto text = TextOf(*kid.value);
-    if (!text) return JwtStatus::kMalformed;
-    id = *std::move(text);
-  }
+  if (kid.value && !kid.value->String()) return JwtStatus::kMalformed;
+  const std::string_view id = kid.value ? *kid.value->String() : "";
   JwtStatus status = JwtStatus::kNoKey;
   const auto of_algorithm = [&](const JwtKey& key) { return key.algorithm() == *algorithm; };
   const bool only_one = std::count_if(keys_.begin(), keys_.end(), of_algorithm) == 1;
@@ -192,7 +178,8 @@ JwtStatus JwtVerifier::CheckSignature(std::string_view header, std::string_view 
 JwtStatus JwtVerifier::ReadClaims(std::string_view payload, JwtContent& content) const {
   std::vector<Member> members = {{"exp"}, {"nbf"}, {"iss"}, {"aud"}};
   for (const ClaimUse& use : rules_.claims) members.push_back({use.claim});
-  if (!FindMembers(payload, members)) return JwtStatus::kMalformed;
+  JsonDocument document;
+  if (!FindMembers(document, payload, members)) return JwtStatus::kMalformed;
   content = {};
   if (const auto& exp = members[0].value) {
     const auto time = TimeOf(*exp);
@@ -207,7 +194,7 @@ JwtStatus JwtVerifier::ReadClaims(std::string_view payload, JwtContent& content)
     content.not_before = *time - rules_.leeway;
   }
   const auto& issuer = members[2].value;
-  if (!rules_.issuer.empty() && (!issuer || TextOf(*issuer) != rules_.issuer)) {
+  if (!rules_.issuer.empty() && (!issuer || issuer->String() != rules_.issuer)) {
     return JwtStatus::kIssuer;
   }
   const auto& audience = members[3].value;

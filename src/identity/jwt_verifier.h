@@ -20,7 +20,7 @@ struct ClaimUse {
 
 struct JwtRules {
   std::vector<ClaimUse> claims = {{"sub", "api_key"}};
-  /// Nothing but the form is checked: somebody in front has done the rest.
+  /// Only the form is checked: a proxy in front has verified the token.
   bool unverified = false;
   std::string issuer{};    ///< Not empty: what `iss` must be.
   std::string audience{};  ///< Not empty: what `aud` must be, or have among others.
@@ -45,7 +45,7 @@ enum class JwtStatus : std::uint8_t {
 /// Why a token is refused, for people; never with anything of the token in it.
 [[nodiscard]] std::string_view Describe(JwtStatus status);
 
-/// What a token says, once it is believed.
+/// The claims of a verified token.
 struct JwtContent {
   WallTime not_before{};        ///< Leeway included, in both.
   WallTime expires = kMaxTime;  ///< The token is good before this moment.
@@ -74,7 +74,7 @@ class JwtVerifier {
 
   [[nodiscard]] const JwtRules& rules() const { return rules_; }
 
-  /// Everything but the time, which the content tells by itself. Allocates, and checking a
+  /// Everything but the time, which is part of the content. Allocates, and checking a
   /// signature takes tens of microseconds: remember what is valid.
   [[nodiscard]] JwtStatus Read(std::string_view token, JwtContent& content) const;
 

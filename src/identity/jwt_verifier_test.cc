@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "identity/base64url.h"
 #include "identity/testing/jwt_signer.h"
 
 namespace sluice::identity {
@@ -115,11 +114,11 @@ TEST(JwtVerifier, APublicKeyIsNeverTakenForASecret) {
   const std::string pem = Rsa().PublicPem();
   const JwtVerifier verifier({}, KeysOf(pem));
   const JwtSigner forger = JwtSigner::Secret(pem);
-  EXPECT_EQ(Read(verifier, forger.Token(R"({"sub":"root"})")), "there is no key for the token");
+  EXPECT_EQ(Read(verifier, forger.Token(R"({"sub":"root"})")), "no key matches the token");
   EXPECT_FALSE(ReadJwtSecret(pem, "file").ok());
 }
 
-TEST(JwtVerifier, WithoutASignatureNobodyIsBelieved) {
+TEST(JwtVerifier, ATokenWithoutASignatureIsRefused) {
   const JwtVerifier verifier({}, KeysOf(Rsa().PublicPem()));
   for (const char* alg : {"none", "None", "nOnE", "", "HS512", "RS512", "PS256", "rs256"}) {
     const std::string header = std::string(R"({"alg":")") + alg + "\"}";
@@ -145,9 +144,9 @@ TEST(JwtVerifier, AnotherOnesKeyIsNoUse) {
   EXPECT_EQ(Read(verifier, other.Token(R"({"sub":"a"})", "theirs")), "a|");
   EXPECT_EQ(Read(verifier, other.Token(R"({"sub":"a"})", "mine")),
             "the token's signature is wrong");
-  EXPECT_EQ(Read(verifier, Rsa().Token(R"({"sub":"a"})", "gone")), "there is no key for the token");
+  EXPECT_EQ(Read(verifier, Rsa().Token(R"({"sub":"a"})", "gone")), "no key matches the token");
   // Which of several is meant must be said.
-  EXPECT_EQ(Read(verifier, Rsa().Token(R"({"sub":"a"})")), "there is no key for the token");
+  EXPECT_EQ(Read(verifier, Rsa().Token(R"({"sub":"a"})")), "no key matches the token");
 }
 
 TEST(JwtVerifier, SignaturesOfACurveHaveOneForm) {
@@ -223,7 +222,7 @@ TEST(JwtVerifier, ClaimsBecomeTexts) {
         std::string(R"({"sub":"a\n"})")}) {
     EXPECT_EQ(read(payload), "a claim of the token can't be used") << payload;
   }
-  // Whoever looks at the token after us might take the other one.
+  // The next reader of the token might take the other one.
   EXPECT_EQ(read(R"({"sub":"a","s\u0075b":"b"})"), "the token is malformed");
   EXPECT_EQ(read(R"({"exp":1,"exp":9999999999})"), "the token is malformed");
 }
@@ -290,25 +289,6 @@ TEST(JwtKeys, KeysForOtherUsesArePassedOver) {
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].id(), "mine");
   EXPECT_EQ(KeysOf(Rsa().Jwk("alone")).size(), 1U);
-}
-
-TEST(Base64Url, HasOneTextForEachContent) {
-  const auto decode = [](std::string_view text) {
-    std::string out;
-    return AppendBase64Url(text, out) ? out : "wrong";
-  };
-  EXPECT_EQ(decode(""), "");
-  EXPECT_EQ(decode("Zg"), "f");
-  EXPECT_EQ(decode("Zm8"), "fo");
-  EXPECT_EQ(decode("Zm9v"), "foo");
-  EXPECT_EQ(decode("-_-_"), "\xFB\xFF\xBF");
-  for (const char* text : {"Z", "Zh", "Zm9", "Zg==", "+/+/", "Zm 9", "Zm9v\n", "Zm9vZ"}) {
-    EXPECT_EQ(decode(text), "wrong") << text;
-  }
-  for (int i = 0; i < 256; ++i) {
-    const std::string bytes = {static_cast<char>(i), static_cast<char>(i * 7)};
-    EXPECT_EQ(decode(Base64Url(bytes)), bytes);
-  }
 }
 
 }  // namespace

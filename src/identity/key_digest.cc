@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace sluice::identity {
 namespace {
 
@@ -50,14 +52,13 @@ KeyDigest::KeyDigest(std::string_view secret) : has_secret_(true) {
 }
 
 std::string_view KeyDigest::operator()(std::string_view key, Room& room) const {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   const std::string_view label = has_secret_ ? "hmac:" : "sha256:";
   Digest digest = Finish(has_secret_ ? inner_ : Begin(), key.data(), key.size());
   if (has_secret_) digest = Finish(outer_, digest.data(), digest.size());
   char* to = std::copy(label.begin(), label.end(), room.begin());
   for (const unsigned char byte : digest) {
-    *to++ = kDigits[byte >> 4];
-    *to++ = kDigits[byte & 15];
+    *to++ = kHexDigits[byte >> 4];
+    *to++ = kHexDigits[byte & 15];
   }
   return {room.data(), static_cast<std::size_t>(to - room.data())};
 }

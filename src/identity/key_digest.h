@@ -8,8 +8,8 @@
 
 namespace sluice::identity {
 
-/// What stands for an API key where the key itself must not be seen: its HMAC-SHA256 under a
-/// secret, as operators can make it, too:
+/// The digest that replaces an API key wherever the key itself must not be visible: its HMAC-SHA256
+/// under a secret, as operators can make it, too:
 ///
 ///     printf %s "$key" | openssl dgst -sha256 -hmac "$secret"
 ///
@@ -20,12 +20,12 @@ class KeyDigest {
   KeyDigest() = default;
   explicit KeyDigest(std::string_view secret);
 
-  /// "hmac:" or "sha256:" and 64 digits: longer than any key that is not hashed, so that nobody can
-  /// send what another one's key becomes.
+  /// "hmac:" or "sha256:" and 64 digits: longer than any key that is not hashed, so that no client
+  /// can send what another one's key becomes.
   static constexpr std::size_t kMaxText = 7 + 2 * SHA256_DIGEST_LENGTH;
   using Room = std::array<char, kMaxText>;
 
-  /// What is returned lies in `room`.
+  /// The returned view points into `room`.
   std::string_view operator()(std::string_view key, Room& room) const;
 
  private:

@@ -6,18 +6,16 @@
 namespace sluice::identity {
 namespace {
 
-using Kind = Source::Kind;
-
 struct Form {
   std::string_view name;
-  Kind kind;
+  Source::Kind kind;
   bool has_name;
 };
-constexpr std::array<Form, 5> kForms = {{{"header", Kind::kHeader, true},
-                                         {"bearer", Kind::kBearer, false},
-                                         {"query", Kind::kQuery, true},
-                                         {"cookie", Kind::kCookie, true},
-                                         {"jwt", Kind::kJwt, false}}};
+constexpr std::array<Form, 5> kForms = {{{"header", Source::Kind::kHeader, true},
+                                         {"bearer", Source::Kind::kBearer, false},
+                                         {"query", Source::Kind::kQuery, true},
+                                         {"cookie", Source::Kind::kCookie, true},
+                                         {"jwt", Source::Kind::kJwt, false}}};
 
 }  // namespace
 
@@ -35,6 +33,22 @@ Result<Source> ParseSource(std::string_view text) {
                "\"" + std::string(text) +
                    "\" is no source of keys; there is header:<name>, bearer, query:<name>, "
                    "cookie:<name> and jwt"};
+}
+
+std::string Describe(const Source& source) {
+  for (const Form& form : kForms) {
+    if (form.kind != source.kind) continue;
+    return std::string(form.name) + (form.has_name ? ":" + source.name : "");
+  }
+  return {};
+}
+
+std::vector<std::string> IdentityOptions::Files() const {
+  std::vector<std::string> files = jwt.key_files;
+  for (const std::string& path : {jwt.secret_file, hash_secret_file}) {
+    if (!path.empty()) files.push_back(path);
+  }
+  return files;
 }
 
 }  // namespace sluice::identity

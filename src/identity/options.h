@@ -33,10 +33,13 @@ struct Source {
 /// kInvalidOptions.
 [[nodiscard]] Result<Source> ParseSource(std::string_view text);
 
-/// What a call with a token that is not valid gets.
+/// Writes a source as ParseSource reads it.
+[[nodiscard]] std::string Describe(const Source& source);
+
+/// The treatment of a call with an invalid token.
 enum class OnInvalidToken : std::uint8_t {
   kRefuse,     ///< It is refused, with 401.
-  kAnonymous,  ///< It is nobody's: known by its address only, whatever else it brings.
+  kAnonymous,  ///< Anonymous: known by its address only, whatever else it brings.
 };
 
 struct JwtOptions {
@@ -57,6 +60,9 @@ struct IdentityOptions {
   std::string hash_secret{};  ///< Or from a file; needed with `hash_keys`.
   std::string hash_secret_file{};
   JwtOptions jwt{};
+
+  /// The files that it names.
+  [[nodiscard]] std::vector<std::string> Files() const;
 };
 
 }  // namespace sluice::identity

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "base/parse_number.h"
+
 namespace sluice::identity {
 namespace {
 
@@ -13,14 +15,8 @@ constexpr std::size_t kFixed = 16;  // The signature, version and command, famil
 enum Family : std::uint8_t { kUnspecified = 0, kIpv4 = 1, kIpv6 = 2, kUnix = 3 };
 constexpr std::array<std::size_t, 4> kAddressBytes = {0, 12, 36, 216};
 
-bool IsPort(std::string_view text) {
-  if (text.empty() || text.size() > 5 || (text.size() > 1 && text[0] == '0')) return false;
-  int port = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    port = port * 10 + (c - '0');
-  }
-  return port <= 65535;
+bool IsPortNumber(std::string_view text) {
+  return (text.size() == 1 || !text.starts_with('0')) && ParseNumber<std::uint16_t>(text);
 }
 
 // The next word of a line whose words are one blank apart.
@@ -84,7 +80,8 @@ ProxyProtocolReader::Status ProxyProtocolReader::ParseLine(std::string_view line
       return Fail("the PROXY line has no such address");
     }
   }
-  if (!IsPort(from_port) || !IsPort(line)) return Fail("the PROXY line has no such port");
+  if (!IsPortNumber(from_port) || !IsPortNumber(line))
+    return Fail("the PROXY line has no such port");
   source_ = ParseAddress(from);
   return Status::kDone;
 }

@@ -10,9 +10,9 @@
 
 namespace sluice::identity {
 
-/// Reads what a proxy sends ahead of everything else to tell whom a connection is from: the PROXY
+/// Reads what a proxy sends ahead of everything else to name the origin of a connection: the PROXY
 /// protocol, version 1 (a line of text) or 2 (binary). It is for trusted peers only, and they must
-/// send it: whoever else could send it could be anybody.
+/// send it: other clients could claim any address.
 ///
 /// Bytes may come in pieces of any size. Nothing behind the header is touched, and no more than 107
 /// bytes are kept; what a header of version 2 has besides the addresses is passed over.
@@ -20,7 +20,7 @@ class ProxyProtocolReader {
  public:
   enum class Status : std::uint8_t {
     kMore,  ///< All bytes are taken; the header goes on.
-    kDone,  ///< What is left of the bytes is the connection's own.
+    kDone,  ///< The remaining bytes belong to the connection.
     kError,
   };
 
@@ -28,10 +28,10 @@ class ProxyProtocolReader {
   Status Read(std::string_view& bytes);
 
   /// Once it is done: whom the connection is from. Nothing if the proxy speaks for itself (LOCAL,
-  /// as in health checks) or tells no address (UNKNOWN, UNSPEC, a Unix socket): the peer is meant.
+  /// as in health checks) or has no address (UNKNOWN, UNSPEC, a Unix socket): the peer is meant.
   [[nodiscard]] const std::optional<Address>& source() const { return source_; }
 
-  /// What is wrong, for people.
+  /// Returns the error message.
   [[nodiscard]] std::string_view error() const { return error_; }
 
  private:

@@ -97,7 +97,7 @@ TEST(ProxyProtocol, WhatFollowsTheAddressesIsPassedOver) {
   EXPECT_EQ(ReadInPieces(Binary(0x21, 0x11, kIpv4Addresses + most) + "!", 1000), "203.0.113.9 + !");
 }
 
-TEST(ProxyProtocol, AProxyMaySpeakForItselfOrForNobody) {
+TEST(ProxyProtocol, AProxyMaySendItsOwnOrNoAddress) {
   ExpectRead(Binary(0x20, 0x00, "") + "!", "none + !");
   ExpectRead(Binary(0x20, 0x11, kIpv4Addresses) + "!", "none + !");
   ExpectRead(Binary(0x20, 0x11, "") + "!", "none + !");

@@ -9,14 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/allocations.h"
+#include "denial/denial_store.h"
 #include "lease/leased_store.h"
 #include "lease/testing/lending_store.h"
 
 namespace sluice::lease::testing {
 namespace {
 
-using store::Answered;
 using store::Call;
+using store::Completion;
 using store::Use;
 
 /// Answers after a while, and allocates nothing.
@@ -24,10 +25,10 @@ class LaterStore final : public store::Store {
  public:
   LaterStore() { lending.answers_at_once = true; }
 
-  Answered Submit(Call& call) override {
+  Completion Submit(Call& call) override {
     call.pending = true;
     waiting_.at(count_++) = &call;
-    return Answered::kLater;
+    return Completion::kLater;
   }
   void SubmitBatch(std::span<Call* const> calls) override {
     for (Call* call : calls) Submit(*call);
@@ -57,8 +58,9 @@ class Node {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       uses_[i].key = {.scope = "rule:limit", .tag = tags_[i % kKeys]};
       uses_[i].limit = i % 2 == 0 ? &scarce_ : &plenty_;
-      uses_[i].may_lease = true;
+      uses_[i].may_lease = i % 4 != 0;
       calls_[i].uses = {&uses_[i], 1};
+      if (i % 8 == 0) calls_[i].timeout = std::chrono::milliseconds(10);
       calls_[i].on_done = [](Call& /*call*/, void* /*context*/) {};
     }
   }
@@ -71,12 +73,14 @@ class Node {
     now_ += kTurn;
     store_.lending.now += kTurn;
     leased_.Sweep();
+    remembering_.ExpireCalls();
     for (const std::string& tag : tags_) leased_.GiveBack({.scope = "rule:limit", .tag = tag});
     store_.AnswerAll();
   }
 
   [[nodiscard]] TableStats stats() const { return table_.StatsApprox(); }
   [[nodiscard]] std::uint64_t denied() const { return denied_; }
+  [[nodiscard]] std::uint64_t remembered() const { return denials_.answers(); }
 
  private:
   static constexpr Micros kTurn = std::chrono::milliseconds(7);
@@ -92,8 +96,14 @@ class Node {
   const std::array<std::string, kKeys> tags_ = Tags();
   SteadyTime now_{std::chrono::hours(5)};
   LaterStore store_;
-  LeaseTable table_{TableOptions{.max_keys = 1'000}};
-  LeasedStore leased_{store_, table_, {.now = [this] { return now_; }, .recall = {}}};
+  denial::DenialTable denials_;
+  LeaseTable table_{TableOptions{.max_keys = 1'000}, denials_};
+  denial::DenialStore remembering_{store_,
+                                   denials_,
+                                   {.now = [this] { return now_; },
+                                    .deadline = std::chrono::milliseconds(50),
+                                    .wake = [](SteadyTime /*when*/) {}}};
+  LeasedStore leased_{remembering_, table_, {.now = [this] { return now_; }, .recall = {}}};
   std::array<Use, kKeys * kCallsEach> uses_{};
   std::array<Call, kKeys * kCallsEach> calls_{};
   std::uint64_t denied_ = 0;
@@ -105,6 +115,7 @@ TEST(LeaseAllocations, NothingIsAllocatedForKeysThatAreKnown) {
   for (int turn = 0; turn < kTurns; ++turn) node.Turn();
   const TableStats before = node.stats();
   const std::uint64_t denied = node.denied();
+  const std::uint64_t remembered = node.remembered();
   const std::size_t allocations = Allocations();
   for (int turn = 0; turn < kTurns; ++turn) node.Turn();
   EXPECT_EQ(Allocations(), allocations);
@@ -113,6 +124,7 @@ TEST(LeaseAllocations, NothingIsAllocatedForKeysThatAreKnown) {
   EXPECT_GT(node.stats().fetches, before.fetches);
   EXPECT_GT(node.stats().returned + node.stats().recalled, before.returned + before.recalled);
   EXPECT_GT(node.denied(), denied);
+  EXPECT_GT(node.remembered(), remembered);
 }
 
 }  // namespace

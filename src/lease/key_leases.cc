@@ -21,15 +21,11 @@ constexpr double kBusy = 20;  // A second.
 /// What a holder keeps when others need tokens: so much of its demand.
 constexpr double kKeptSeconds = 0.002;
 
-/// A denial that lasts longer than this is not believed to its end: somebody may return tokens, or
-/// reset the key, and we need not hear of it.
-constexpr Micros kLongestDenial = std::chrono::seconds(1);
-constexpr Micros kFirstAskAgain = std::chrono::milliseconds(50);
 /// How soon a key that was not idle is looked at again.
 constexpr Micros kLookAgain = std::chrono::milliseconds(10);
 
 /// Leases of plentiful keys that are small may lapse; what is more keeps the bucket from refilling.
-bool MayLapse(const Held& held, std::int64_t cap) {
+bool MayLapse(const HeldLease& held, std::int64_t cap) {
   return held.lapses && held.tokens + held.spent <= std::max(kMayLapse, cap / 16);
 }
 
@@ -39,7 +35,7 @@ double TokensIn(const LimitNumbers& bucket, Micros time) {
 }
 
 /// What is over may be dropped; what refills slowly would be missed by the next burst.
-bool IsSoonRefilled(const Held& held, const LimitNumbers& limit) {
+bool IsSoonRefilled(const HeldLease& held, const LimitNumbers& limit) {
   return static_cast<double>(held.tokens) <= TokensIn(limit, kSoon);
 }
 
@@ -51,20 +47,20 @@ Micros FromSeconds(double seconds) {
 
 std::int64_t KeyLeases::Tokens() const {
   std::int64_t sum = 0;
-  for (const Held& held : held_) sum += held.tokens;
+  for (const HeldLease& held : held_) sum += held.tokens;
   return sum;
 }
 
 std::int64_t KeyLeases::Spendable(SteadyTime now) const {
   std::int64_t sum = 0;
-  for (const Held& held : held_) {
+  for (const HeldLease& held : held_) {
     if (held.tokens > 0) sum += held.Spendable(now);
   }
   return sum;
 }
 
 void KeyLeases::SpendFromOldest(std::int64_t cost, SteadyTime now) {
-  for (Held& held : held_) {
+  for (HeldLease& held : held_) {
     if (held.tokens == 0) continue;
     const std::int64_t amount = std::min(cost, held.Spendable(now));
     held.Spend(amount);
@@ -73,9 +69,8 @@ void KeyLeases::SpendFromOldest(std::int64_t cost, SteadyTime now) {
   }
 }
 
-bool KeyLeases::WantsMore(SteadyTime now) const {
-  return in_flight_ == 0 && now >= denied_until_ && demand_.Rate() >= kBusy &&
-         Tokens() * 4 <= last_grant_;
+bool KeyLeases::WantsMore() const {
+  return in_flight_ == 0 && demand_.Rate() >= kBusy && Tokens() * 4 <= last_grant_;
 }
 
 void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const {
@@ -84,37 +79,36 @@ void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, Spent& spent) c
   spent.taken_at = taken_at_;
 }
 
-Spent KeyLeases::Look(std::int64_t cost, SteadyTime now) const {
+Spent KeyLeases::Peek(std::int64_t cost, SteadyTime now) const {
   Spent spent;
-  const bool denied = now < denied_until_ && cost >= denied_cost_;
-  if (now < exact_until_ && !denied) return spent;
+  if (now < exact_until_) return spent;
   const std::int64_t spendable = Spendable(now);
   Describe(spendable, now, spent);
   spent.local = Local::kAllowed;
   if (spendable >= cost) return spent;
-  spent.local = Local::kDenied;
   // Tokens that are on their way: the store has none before them.
-  for (const Held& held : held_) {
+  for (const HeldLease& held : held_) {
     if (held.tokens < cost || now >= held.deadline || held.schedule.num == 0) continue;
     const SteadyTime when = held.WhenSpendable(cost);
     if (when >= held.deadline) continue;
+    spent.local = Local::kDenied;
     spent.retry_after = std::max(when - now, Micros{1});
     return spent;
   }
+  spent.local = Local::kNeedsLease;
   spent.retry_after = std::max(retry_at_ - now, Micros{1});
-  spent.still_missing = std::max(cost - denied_cost_ - spent.remaining, std::int64_t{0});
-  if (!denied) spent.local = Local::kAsk;
+  spent.still_missing = std::max(cost - asked_cost_ - spent.remaining, std::int64_t{0});
   return spent;
 }
 
-Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats& stats) {
-  Spent spent = Look(cost, now);
-  if (spent.local == Local::kExact) return spent;
-  const bool at_once = turn == Turn::kNew || turn == Turn::kTry;
-  const bool comes_again = turn == Turn::kTry && spent.local == Local::kAsk;
+void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, Spent& spent,
+                      TableStats& stats) {
+  if (spent.local == Local::kExact) return;
+  const bool at_once = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kTry;
+  const bool comes_again = attempt == SpendAttempt::kTry && spent.local == Local::kNeedsLease;
   if (at_once && !comes_again) demand_.Add(static_cast<double>(cost), now);
-  if (spent.local == Local::kAsk) {
-    if (turn != Turn::kAnswered) return spent;
+  if (spent.local == Local::kNeedsLease) {
+    if (attempt != SpendAttempt::kAnswered) return;
     spent.local = Local::kDenied;
   }
   if (spent.local == Local::kAllowed) {
@@ -126,14 +120,13 @@ Spent KeyLeases::Spend(std::int64_t cost, SteadyTime now, Turn turn, TableStats&
     ++denied_;
     stats.denials += at_once ? 1 : 0;
   }
-  spent.fetch_ahead = WantsMore(now);
-  return spent;
+  spent.fetch_ahead = WantsMore();
 }
 
 // What was reported as spent meanwhile stays so.
 void KeyLeases::Unspend(std::int64_t cost, TableStats& stats) {
   --stats.hits;
-  for (Held& held : held_) {
+  for (HeldLease& held : held_) {
     const std::int64_t amount = std::min(cost, held.spent);
     held.Spend(-amount);
     stats.outstanding += amount;
@@ -141,8 +134,8 @@ void KeyLeases::Unspend(std::int64_t cost, TableStats& stats) {
   }
 }
 
-Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t nodes, SteadyTime now,
-                       TableStats& stats) {
+Request KeyLeases::MakeRequest(std::int64_t waiting, std::int64_t least, std::int64_t nodes,
+                               SteadyTime now, TableStats& stats) {
   ++in_flight_;
   ++stats.fetches;
   Request request{.reports = TakeReports()};
@@ -157,13 +150,13 @@ Request KeyLeases::Ask(std::int64_t waiting, std::int64_t least, std::int64_t no
 }
 
 // A place that is free, or that holds the same lease; oldest first.
-Held* KeyLeases::PlaceFor(const Held& held) {
-  for (Held& place : held_) {
+HeldLease* KeyLeases::PlaceFor(const HeldLease& held) {
+  for (HeldLease& place : held_) {
     const bool plain = place.schedule.num == 0 && held.schedule.num == 0;
     if (place.tokens > 0 && plain && place.id == held.id) return &place;
   }
   std::size_t kept = 0;  // By hand: std::stable_partition allocates.
-  for (Held& place : held_) {
+  for (HeldLease& place : held_) {
     if (!place.empty()) std::swap(held_[kept++], place);
   }
   return kept == held_.size() ? nullptr : &held_[kept];
@@ -174,21 +167,19 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   --in_flight_;
   epoch_ = grant.epoch;
   left_ = grant.left;
-  is_told_ = true;
-  told_at_ = sent;
+  is_known_ = true;
+  reported_at_ = sent;
   reset_at_ = sent + std::min(grant.reset_after, kMaxWait);
   taken_at_ = grant.taken_at;
+  retry_at_ = sent + std::min(grant.retry_after, kMaxWait);
+  asked_cost_ = least;
   if (grant.exact) {
     Surrender(stats);
     exact_until_ = sent + grant.good_for;
-    if (grant.good_for >= algo::lease::kExactFor) return;
+    return;
   }
-  if (grant.tokens > 0) ask_again_ = Micros{0};
-  Deny(sent, std::min(grant.retry_after, kMaxWait));
-  denied_cost_ = least;
-  if (grant.exact) return;
   if (grant.tokens == 0) return;
-  Held held{.id = grant.id, .schedule = grant.schedule, .granted = grant.tokens};
+  HeldLease held{.id = grant.id, .schedule = grant.schedule, .granted = grant.tokens};
   held.tokens = grant.tokens;
   held.received = now;
   held.deadline = sent + grant.good_for - slack;
@@ -199,7 +190,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
     stats.expired += static_cast<std::uint64_t>(grant.tokens);
     return;
   }
-  Held* const place = PlaceFor(held);
+  HeldLease* const place = PlaceFor(held);
   if (place == nullptr) return;  // Lapses, as if it had been lost.
   stats.outstanding += grant.tokens;
   if (place->tokens == 0) {
@@ -212,34 +203,26 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
   }
 }
 
-// The store counted from a moment that is not before `sent`.
-void KeyLeases::Deny(SteadyTime sent, Micros retry_after) {
-  retry_at_ = denied_until_ = sent + retry_after;
-  if (retry_after <= kLongestDenial) return;
-  ask_again_ = std::clamp(2 * ask_again_, kFirstAskAgain, kLongestDenial);
-  denied_until_ = sent + ask_again_;
-}
-
 void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
   auto keep = static_cast<std::int64_t>(std::ceil(kKeptSeconds * demand_.RateAt(now)));
-  for (Held& held : held_) {
+  for (HeldLease& held : held_) {
     if (held.schedule.num > 0) continue;  // Of refill to come, as much as is this node's part.
     const std::int64_t given = std::max(held.tokens - keep, std::int64_t{0});
     keep -= held.tokens - given;
     held.GiveBack(given);
-    if (given > 0) tell_ = true;
+    if (given > 0) reports_ = true;
     stats.recalled += static_cast<std::uint64_t>(given);
     stats.outstanding -= given;
   }
 }
 
 void KeyLeases::Surrender(TableStats& stats) {
-  for (Held& held : held_) {
+  for (HeldLease& held : held_) {
     stats.returned += static_cast<std::uint64_t>(held.tokens);
     stats.outstanding -= held.tokens;
     held.GiveBack(held.tokens);
   }
-  tell_ = holds_any();
+  reports_ = holds_any();
 }
 
 Micros KeyLeases::IdleTime() const {
@@ -248,7 +231,7 @@ Micros KeyLeases::IdleTime() const {
 
 void KeyLeases::Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stats) {
   const bool idle = now - demand_.last() >= IdleTime();
-  for (Held& held : held_) {
+  for (HeldLease& held : held_) {
     if (held.empty()) continue;
     const bool over = now >= held.deadline;
     const bool lapses =
@@ -263,7 +246,7 @@ void KeyLeases::Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stat
       stats.returned += static_cast<std::uint64_t>(held.tokens);
       stats.outstanding -= held.tokens;
       held.GiveBack(held.tokens);
-      tell_ = true;
+      reports_ = true;
     }
   }
 }
@@ -272,7 +255,7 @@ SteadyTime KeyLeases::NextTidy(SteadyTime now, std::int64_t cap) const {
   const SteadyTime idle = demand_.last() + kShortestIdle;
   const SteadyTime may_be_idle = idle > now ? idle : now + kLookAgain;
   SteadyTime next = SteadyTime::max();
-  for (const Held& held : held_) {
+  for (const HeldLease& held : held_) {
     if (held.empty()) continue;
     next = std::min(next, held.deadline);
     if (!MayLapse(held, cap)) next = std::min(next, may_be_idle);
@@ -281,41 +264,41 @@ SteadyTime KeyLeases::NextTidy(SteadyTime now, std::int64_t cap) const {
 }
 
 std::optional<std::int64_t> KeyLeases::TakeLastKnown(const LimitNumbers& limit, SteadyTime now) {
-  if (!std::exchange(is_told_, false)) return std::nullopt;
+  if (!std::exchange(is_known_, false)) return std::nullopt;
   if (now >= reset_at_) return limit.cap;
   const double known = static_cast<double>(Tokens() + left_);
-  const double passed = static_cast<double>((now - told_at_).count());
+  const double passed = static_cast<double>((now - reported_at_).count());
   double since = 0;  // What came back since then.
   if (limit.algorithm == Algorithm::kTokenBucket) {
-    since = TokensIn(limit, now - told_at_);
+    since = TokensIn(limit, now - reported_at_);
   } else if (limit.algorithm == Algorithm::kSlidingWindowCounter) {
-    const double whole = static_cast<double>((reset_at_ - told_at_).count());
+    const double whole = static_cast<double>((reset_at_ - reported_at_).count());
     since = (static_cast<double>(limit.cap) - known) * passed / whole;
   }
   return static_cast<std::int64_t>(std::clamp(known + since, 0.0, static_cast<double>(limit.cap)));
 }
 
-bool KeyLeases::HasReturns() const { return tell_ && holds_any(); }
+bool KeyLeases::HasReturns() const { return reports_ && holds_any(); }
 
 bool KeyLeases::holds_any() const {
-  return std::any_of(held_.begin(), held_.end(), [](const Held& held) { return !held.empty(); });
+  return std::any_of(held_.begin(), held_.end(),
+                     [](const HeldLease& held) { return !held.empty(); });
 }
 
 bool KeyLeases::Forgettable(SteadyTime now) const {
   constexpr Micros kMemory = std::chrono::seconds(1);
-  return in_flight_ == 0 && now >= denied_until_ && now >= exact_until_ &&
-         now - demand_.last() >= kMemory && !holds_any();
+  return in_flight_ == 0 && now >= exact_until_ && now - demand_.last() >= kMemory && !holds_any();
 }
 
 std::array<Report, kReports> KeyLeases::TakeReports() {
   std::array<Report, kReports> reports{};
   for (std::size_t i = 0; i < kReports; ++i) {
-    Held& held = held_[i];
+    HeldLease& held = held_[i];
     reports[i] = {.of = held.id, .spent = held.spent, .returned = held.returned};
     held.spent = held.returned = 0;
     if (held.tokens == 0) held = {};
   }
-  tell_ = false;
+  reports_ = false;
   return reports;
 }
 

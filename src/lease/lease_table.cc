@@ -4,9 +4,10 @@
 #include <bit>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <unordered_map>
 
+#include "algo/algorithm_info.h"
+#include "base/owned_key.h"
 #include "base/spin_lock.h"
 #include "lease/key_leases.h"
 
@@ -31,25 +32,10 @@ struct LeaseTable::Entry {
   bool used = false;
   bool watched = false;
   std::optional<Limit> limit;
-  std::string text;  ///< The key's parts, one after the other.
-  std::size_t scope_size = 0;
-  std::size_t tag_size = 0;
+  OwnedKey key;
   std::uint32_t series = 0;
   KeyLeases leases;
   TableStats stats;
-
-  [[nodiscard]] Key key() const {
-    const std::string_view all = text;
-    return {.scope = all.substr(0, scope_size),
-            .tag = all.substr(scope_size, tag_size),
-            .rest = all.substr(scope_size + tag_size)};
-  }
-
-  void Remember(const Key& key) {
-    text.assign(key.scope).append(key.tag).append(key.rest);
-    scope_size = key.scope.size();
-    tag_size = key.tag.size();
-  }
 };
 
 /// A part of the keys: entries in a pool, found through chains that begin at `heads`.
@@ -98,7 +84,8 @@ class LeaseTable::Shard {
       if (now < due_[index]) return false;
       Entry& entry = pool_[index];
       entry.leases.Tidy(now, entry.limit->numbers(), entry.stats);
-      if (entry.leases.HasReturns()) send(entry.key(), *entry.limit, entry.leases.TakeReturns());
+      if (entry.leases.HasReturns())
+        send(entry.key.view(), *entry.limit, entry.leases.TakeReturns());
       due_[index] = entry.leases.NextTidy(now, entry.limit->cap());
       entry.watched = entry.leases.holds_any();
       return !entry.watched;
@@ -141,7 +128,7 @@ class LeaseTable::Shard {
     entry.limit = limit;
     entry.leases = {};
     entry.stats = {};
-    entry.Remember(key);
+    entry.key = key;
     entry.next = std::exchange(Head(hash), index);
     return &entry;
   }
@@ -178,8 +165,9 @@ class LeaseTable::Shard {
   std::unordered_map<std::uint32_t, TableStats> forgotten_;  ///< What keys counted, by series.
 };
 
-LeaseTable::LeaseTable(const TableOptions& options)
+LeaseTable::LeaseTable(const TableOptions& options, denial::DenialTable& denials)
     : options_(options),
+      denials_(denials),
       nodes_(options.nodes),
       shard_count_(ShardCount(options.max_keys)),
       shards_(std::make_unique<Shard[]>(shard_count_)) {
@@ -195,25 +183,58 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
 }
 
 Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                        Turn turn, std::uint32_t series) {
+                        SpendAttempt attempt, std::uint32_t series) {
   const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
-  if (too_small || !algo::lease::Leasable(limit.algorithm())) return {};
+  if (too_small || !algo::InfoOf(limit.algorithm()).leasable) return {};
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
   if (entry == nullptr) return {};
   entry->series = series;
-  return entry->leases.Spend(cost, now, turn, entry->stats);
+  Spent spent = entry->leases.Peek(cost, now);
+  if (spent.local == Local::kNeedsLease && attempt != SpendAttempt::kAnswered &&
+      IsDenied(key, limit, cost, now, attempt, spent)) {
+    spent.local = Local::kDenied;
+    denials_.CountAnswer();
+  }
+  entry->leases.Spend(cost, now, attempt, spent, entry->stats);
+  // The store has nothing to be had ahead, it said.
+  if (spent.fetch_ahead) {
+    spent.fetch_ahead = !denials_.Find(key, limit, kMaxAmount, [&] { return now; }).is_denied();
+  }
+  return spent;
 }
 
-Spent LeaseTable::Look(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
+// Whether the memory of denials has the answer, which goes into `spent`. A new call may be the real
+// check that is due.
+bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                          SpendAttempt attempt, Spent& spent) const {
+  using denial::Advice;
+  const auto time = [&] { return now; };
+  const bool may_probe = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kAgain;
+  const denial::Denial denial = may_probe ? denials_.FindOrProbe(key, limit, cost, time)
+                                          : denials_.Find(key, limit, cost, time);
+  if (!denial.is_denied()) return false;
+  spent.retry_after = std::max(denial.retry_after, Micros{1});
+  spent.still_missing = std::max(cost - denial.cost - spent.remaining, std::int64_t{0});
+  return denial.advice == Advice::kDenied ||
+         (denial.advice == Advice::kDue && attempt != SpendAttempt::kTry);
+}
+
+Spent LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   const Entry* const entry = shard.Find(hash);
   const bool known = entry != nullptr && *entry->limit == limit;
-  return known ? entry->leases.Look(cost, now) : Spent{};
+  if (!known) return {};
+  Spent spent = entry->leases.Peek(cost, now);
+  if (spent.local == Local::kNeedsLease &&
+      IsDenied(key, limit, cost, now, SpendAttempt::kAnswered, spent)) {
+    spent.local = Local::kDenied;
+  }
+  return spent;
 }
 
 void LeaseTable::Unspend(const Key& key, std::int64_t cost) {
@@ -224,18 +245,30 @@ void LeaseTable::Unspend(const Key& key, std::int64_t cost) {
   if (entry != nullptr) entry->leases.Unspend(cost, entry->stats);
 }
 
-algo::lease::Request LeaseTable::Ask(const Key& key, const Limit& limit, std::int64_t waiting,
-                                     std::int64_t least, SteadyTime now) {
+algo::lease::Request LeaseTable::MakeRequest(const Key& key, const Limit& limit,
+                                             std::int64_t waiting, std::int64_t least,
+                                             SteadyTime now) {
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
   if (entry == nullptr) return {.waiting = waiting, .least = least, .nodes = nodes()};
-  return entry->leases.Ask(waiting, least, nodes(), now, entry->stats);
+  return entry->leases.MakeRequest(waiting, least, nodes(), now, entry->stats);
 }
 
-void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, SteadyTime sent,
-                         SteadyTime now, const algo::lease::Grant& grant) {
+void LeaseTable::Granted(const Key& key, const Limit& limit, const algo::lease::Request& request,
+                         SteadyTime sent, SteadyTime now, const algo::lease::Grant& grant) {
+  using Check = denial::DenialTable::Check;
+  if (grant.retry_after > Micros{0}) {
+    const Verdict verdict{.outcome = Outcome::kDenied,
+                          .remaining = grant.left,
+                          .retry_after = grant.retry_after,
+                          .reset_after = grant.reset_after};
+    denials_.Denied(key, limit, request.least, sent, verdict,
+                    grant.tokens > 0 ? Check::kRestart : Check::kProbe);
+  } else {
+    denials_.Passed(key, limit, kMaxAmount, sent);
+  }
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
@@ -246,7 +279,8 @@ void LeaseTable::Granted(const Key& key, const algo::lease::Request& request, St
   if (shard.Watch(*entry)) ++held_keys_;
 }
 
-void LeaseTable::Unanswered(const Key& key) {
+void LeaseTable::Unanswered(const Key& key, SteadyTime now) {
+  denials_.Failed(key, now);
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
@@ -261,7 +295,8 @@ void LeaseTable::Recall(const Key& key, SteadyTime now, const Sink& send) {
   Entry* const entry = shard.Find(hash);
   if (entry == nullptr) return;
   entry->leases.Recall(now, entry->stats);
-  if (entry->leases.HasReturns()) send(entry->key(), *entry->limit, entry->leases.TakeReturns());
+  if (entry->leases.HasReturns())
+    send(entry->key.view(), *entry->limit, entry->leases.TakeReturns());
 }
 
 void LeaseTable::Changed(const Key& key) {
@@ -287,20 +322,6 @@ void LeaseTable::Sweep(SteadyTime now, const Sink& send) {
     const std::lock_guard guard(shards_[i].lock);
     held_keys_ -= shards_[i].Sweep(now, send);
   }
-}
-
-TableStats& TableStats::operator+=(const TableStats& other) {
-  hits += other.hits;
-  denials += other.denials;
-  fetches += other.fetches;
-  granted += other.granted;
-  returned += other.returned;
-  recalled += other.recalled;
-  expired += other.expired;
-  missed += other.missed;
-  outstanding += other.outstanding;
-  keys += other.keys;
-  return *this;
 }
 
 TableStats LeaseTable::StatsApprox() const {

@@ -42,8 +42,8 @@ class LeaseTableTest : public ::testing::Test {
  protected:
   /// Asks, and is granted `grant` a millisecond later.
   void Fetch(const Grant& grant, SteadyTime now = kNow) {
-    const Request request = table_.Ask(key_, limit_, 1, 1, now);
-    table_.Granted(key_, request, now, now + milliseconds(1), grant);
+    const Request request = table_.MakeRequest(key_, limit_, 1, 1, now);
+    table_.Granted(key_, limit_, request, now, now + milliseconds(1), grant);
   }
   Local Spend(SteadyTime now, std::int64_t cost = 1) {
     return table_.Spend(key_, limit_, cost, now).local;
@@ -52,26 +52,27 @@ class LeaseTableTest : public ::testing::Test {
   Limit limit_ = Bucket(1'000);
   std::string name_ = "alice";
   Key key_ = KeyOf(name_);
-  LeaseTable table_{TableOptions{.max_keys = 64}};
+  denial::DenialTable denials_;
+  LeaseTable table_{TableOptions{.max_keys = 64}, denials_};
 };
 
 TEST_F(LeaseTableTest, SpendsWhatItHoldsAndThenAsks) {
-  EXPECT_EQ(Spend(kNow), Local::kAsk);
+  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
   Fetch(Plain(3));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAllowed);
-  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAsk);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, CountsTheDeadlineFromTheMomentOfTheSend) {
   Fetch(Plain(3, seconds(1)));
   EXPECT_EQ(Spend(kNow + milliseconds(993)), Local::kAllowed);
-  EXPECT_EQ(Spend(kNow + milliseconds(994)), Local::kAsk);  // 5 ms and a thousandth less.
+  EXPECT_EQ(Spend(kNow + milliseconds(994)), Local::kNeedsLease);  // 5 ms and a thousandth less.
 }
 
 TEST_F(LeaseTableTest, AnAnswerThatComesAfterTheDeadlineGivesNothing) {
-  const Request request = table_.Ask(key_, limit_, 1, 1, kNow);
-  table_.Granted(key_, request, kNow, kNow + seconds(2), Plain(3, seconds(1)));
-  EXPECT_EQ(Spend(kNow + seconds(2)), Local::kAsk);
+  const Request request = table_.MakeRequest(key_, limit_, 1, 1, kNow);
+  table_.Granted(key_, limit_, request, kNow, kNow + seconds(2), Plain(3, seconds(1)));
+  EXPECT_EQ(Spend(kNow + seconds(2)), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
@@ -90,13 +91,13 @@ TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
 }
 
 TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
-  const Request request = table_.Ask(key_, limit_, 5, 5, kNow);
+  const Request request = table_.MakeRequest(key_, limit_, 5, 5, kNow);
   Grant grant;
   grant.retry_after = milliseconds(20);
-  table_.Granted(key_, request, kNow, kNow + milliseconds(1), grant);
+  table_.Granted(key_, limit_, request, kNow, kNow + milliseconds(1), grant);
   EXPECT_EQ(Spend(kNow + milliseconds(2), 5), Local::kDenied);
-  EXPECT_EQ(Spend(kNow + milliseconds(2), 4), Local::kAsk);
-  EXPECT_EQ(Spend(kNow + milliseconds(20), 5), Local::kAsk);
+  EXPECT_EQ(Spend(kNow + milliseconds(2), 4), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + milliseconds(20), 5), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
@@ -109,13 +110,13 @@ TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
     EXPECT_EQ(denied.local, Local::kDenied) << wait;
     EXPECT_EQ(denied.retry_after, denial.retry_after - milliseconds(wait) + Micros{1});
     now += milliseconds(wait);
-    EXPECT_EQ(Spend(now), Local::kAsk) << wait;
+    EXPECT_EQ(Spend(now), Local::kNeedsLease) << wait;
   }
   Fetch(Plain(1), now);
   EXPECT_EQ(Spend(now), Local::kAllowed);
   Fetch(denial, now);
   EXPECT_EQ(Spend(now + milliseconds(49)), Local::kDenied);
-  EXPECT_EQ(Spend(now + milliseconds(50)), Local::kAsk);
+  EXPECT_EQ(Spend(now + milliseconds(50)), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, FewTokensOfAPlentifulKeyAreKeptAndThenLapseUnlessTheyRefillSlowly) {
@@ -141,7 +142,7 @@ TEST_F(LeaseTableTest, FewTokensOfAPlentifulKeyAreKeptAndThenLapseUnlessTheyRefi
   }
 }
 
-TEST_F(LeaseTableTest, ADenialOfAWeekIsToldAsOne) {
+TEST_F(LeaseTableTest, ADenialOfAWeekIsReportedAsOne) {
   Grant denial;
   denial.retry_after = denial.reset_after = std::chrono::days(7);
   Fetch(denial);
@@ -150,13 +151,13 @@ TEST_F(LeaseTableTest, ADenialOfAWeekIsToldAsOne) {
   EXPECT_EQ(denied.reset_after, std::chrono::days(7));
 }
 
-TEST_F(LeaseTableTest, AChangeEndsADenial) {
+TEST_F(LeaseTableTest, ADroppedDenialDeniesNoMore) {
   Grant denial;
   denial.retry_after = milliseconds(500);
   Fetch(denial);
   EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kDenied);
-  table_.Changed(key_);
-  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAsk);
+  denials_.Drop(key_, kNow + milliseconds(2));
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, TellsOnceAfterEachAnswerWhatWasLeft) {
@@ -180,8 +181,8 @@ TEST_F(LeaseTableTest, AWindowHasNoMoreLeftUntilItEnds) {
   grant.left = 90;
   grant.reset_after = seconds(60);
   for (const auto& [passed, left] : {std::pair{59, 90}, std::pair{60, 1'000}}) {
-    const Request request = table_.Ask(key_, window, 1, 1, kNow);
-    table_.Granted(key_, request, kNow, kNow, grant);
+    const Request request = table_.MakeRequest(key_, window, 1, 1, kNow);
+    table_.Granted(key_, window, request, kNow, kNow, grant);
     EXPECT_EQ(table_.TakeLastKnown(key_, window, kNow + seconds(passed)), left);
   }
 }
@@ -199,9 +200,9 @@ TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
 }
 
 TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
-  table_.Spend(key_, limit_, 1, kNow, Turn::kNew, 3);
+  table_.Spend(key_, limit_, 1, kNow, SpendAttempt::kNew, 3);
   Fetch(Plain(3));
-  table_.Spend(key_, limit_, 1, kNow + milliseconds(2), Turn::kNew, 3);
+  table_.Spend(key_, limit_, 1, kNow + milliseconds(2), SpendAttempt::kNew, 3);
   const auto expect = [&](std::int64_t outstanding, std::size_t keys) {
     const std::vector<TableStats> stats = table_.StatsBySeriesApprox();
     ASSERT_EQ(stats.size(), 4U);
@@ -218,25 +219,25 @@ TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
 }
 
 TEST_F(LeaseTableTest, MoreNodesMakeMoreLimitsExact) {
-  EXPECT_EQ(Spend(kNow), Local::kAsk);
+  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
   table_.SetNodes(251);
   EXPECT_EQ(Spend(kNow), Local::kExact);
   table_.SetNodes(250);
-  EXPECT_EQ(Spend(kNow), Local::kAsk);
+  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, ACallThatComesAgainCountsOnce) {
-  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, Turn::kTry).local, Local::kAsk);
-  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, Turn::kNew).local, Local::kAsk);
-  EXPECT_EQ(table_.Ask(key_, limit_, 5, 5, kNow).demand, 25);  // 5 in 200 ms.
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kTry).local, Local::kNeedsLease);
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kNew).local, Local::kNeedsLease);
+  EXPECT_EQ(table_.MakeRequest(key_, limit_, 5, 5, kNow).demand, 25);  // 5 in 200 ms.
 }
 
 TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
   Fetch(Plain(10));
   Spend(kNow + milliseconds(2), 4);
-  const Request first = table_.Ask(key_, limit_, 0, 1, kNow + milliseconds(3));
+  const Request first = table_.MakeRequest(key_, limit_, 0, 1, kNow + milliseconds(3));
   EXPECT_EQ(first.reports[0].spent, 4);
-  const Request second = table_.Ask(key_, limit_, 0, 1, kNow + milliseconds(4));
+  const Request second = table_.MakeRequest(key_, limit_, 0, 1, kNow + milliseconds(4));
   EXPECT_EQ(second.reports[0].spent, 0);
 }
 
@@ -245,15 +246,15 @@ TEST_F(LeaseTableTest, ABusyKeyAsksAheadWhenAQuarterIsLeft) {
   const SteadyTime now = kNow + milliseconds(2);
   for (int i = 0; i < 74; ++i) ASSERT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead) << i;
   EXPECT_TRUE(table_.Spend(key_, limit_, 1, now).fetch_ahead);
-  table_.Ask(key_, limit_, 0, 1, now);
+  table_.MakeRequest(key_, limit_, 0, 1, now);
   EXPECT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead);
 }
 
 TEST_F(LeaseTableTest, AnotherLimitUnderTheSameKeyGivesBackTheOldLeases) {
   Fetch(Plain(10));
   const Limit other = Bucket(500);
-  EXPECT_EQ(table_.Spend(key_, other, 1, kNow + milliseconds(2)).local, Local::kAsk);
-  const Request request = table_.Ask(key_, other, 1, 1, kNow + milliseconds(2));
+  EXPECT_EQ(table_.Spend(key_, other, 1, kNow + milliseconds(2)).local, Local::kNeedsLease);
+  const Request request = table_.MakeRequest(key_, other, 1, 1, kNow + milliseconds(2));
   EXPECT_EQ(request.reports[0].returned, 10);
 }
 
@@ -283,16 +284,17 @@ TEST(LeaseTableThreads, TogetherSpendNoMoreThanWasGranted) {
   const Limit limit = *Limit::TokenBucket({.capacity = kCap, .refill = Rate::PerHour(1)});
   const std::string name = "shared";
   const Key key = KeyOf(name);
-  LeaseTable table(TableOptions{.max_keys = 64});
+  denial::DenialTable denials;
+  LeaseTable table(TableOptions{.max_keys = 64}, denials);
   std::mutex mutex;  // The store's.
   const WallTime wall{std::chrono::hours(500'000)};
   algo::State state = algo::Fresh(limit.numbers(), wall);
-  algo::lease::Book book;
+  algo::lease::Ledger ledger;
   std::atomic<std::int64_t> admitted{0};
   const auto hear = [&](const Key& /*key*/, const Limit& /*limit*/, const Request& request) {
     const std::lock_guard guard(mutex);
     for (const auto& report : request.reports) {
-      algo::lease::Hear(limit.numbers(), state, book, report);
+      algo::lease::ApplyReport(limit.numbers(), state, ledger, report);
     }
   };
   const auto run = [&](int thread) {
@@ -302,14 +304,14 @@ TEST(LeaseTableThreads, TogetherSpendNoMoreThanWasGranted) {
       if (i % 5'000 == thread) table.Recall(key, now, hear);
       const Spent spent = table.Spend(key, limit, 1, now);
       if (spent.local == Local::kAllowed) ++admitted;
-      if (spent.local != Local::kAsk && !spent.fetch_ahead) continue;
-      const Request request = table.Ask(key, limit, 1, 1, now);
+      if (spent.local != Local::kNeedsLease && !spent.fetch_ahead) continue;
+      const Request request = table.MakeRequest(key, limit, 1, 1, now);
       Grant grant;
       {
         const std::lock_guard guard(mutex);
-        grant = algo::lease::Fetch(limit.numbers(), wall, state, book, request);
+        grant = algo::lease::Fetch(limit.numbers(), wall, state, ledger, request);
       }
-      table.Granted(key, request, now, now, grant);
+      table.Granted(key, limit, request, now, now, grant);
     }
   };
   std::vector<std::thread> threads;

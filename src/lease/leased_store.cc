@@ -5,12 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/owned_key.h"
 #include "store/decide.h"
 
 namespace sluice::lease {
 
-using store::Answered;
 using store::Call;
+using store::Completion;
 using store::Operation;
 using store::Use;
 
@@ -28,23 +29,9 @@ bool MayLease(const Call& call) {
                      [](const Use& use) { return MayLease(use); });
 }
 
-bool ChangesWhatWasDenied(const Call& call) {
-  const bool changes = call.operation == Operation::kReset || call.operation == Operation::kGrant ||
-                       call.operation == Operation::kAdjust;
-  return changes && std::any_of(call.uses.begin(), call.uses.end(),
-                                [](const Use& use) { return use.may_lease; });
-}
+using denial::RefillTime;
 
-// How long a bucket takes to refill by so much, at most `longest`.
-Micros RefillTime(const LimitNumbers& limit, std::int64_t missing, Micros longest) {
-  const double wait = static_cast<double>(missing) * static_cast<double>(limit.rate_den) *
-                      static_cast<double>(limit.interval.count()) /
-                      static_cast<double>(limit.rate_num);
-  return Micros{
-      static_cast<std::int64_t>(std::ceil(std::min(wait, static_cast<double>(longest.count()))))};
-}
-
-// The store told when the cheapest call that waited may pass. Windows end for all of them.
+// The store's reply says when the cheapest call that waited may pass. Windows end for all of them.
 Micros RetryAfter(const LimitNumbers& limit, const Spent& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.retry_after;
   return spent.retry_after + RefillTime(limit, spent.still_missing, kMaxWait - spent.retry_after);
@@ -58,7 +45,7 @@ Micros ResetAfter(const LimitNumbers& limit, const Spent& spent) {
   return std::max(RefillTime(limit, missing, spent.reset_after), RetryAfter(limit, spent));
 }
 
-void Tell(Use& use, const Spent& spent) {
+void SetVerdict(Use& use, const Spent& spent) {
   const bool allowed = spent.local == Local::kAllowed;
   use.verdict = {.outcome = allowed ? Outcome::kAllowed : Outcome::kDenied,
                  .limit = use.limit->cap(),
@@ -69,7 +56,7 @@ void Tell(Use& use, const Spent& spent) {
   if (allowed) use.receipt = {.amount = use.cost, .from_grant = 0, .at = spent.taken_at};
 }
 
-void TellCall(Call& call, bool allowed) {
+void SetOutcome(Call& call, bool allowed) {
   call.ok = true;
   call.allowed = allowed;
   call.affected = 0;
@@ -79,15 +66,15 @@ void TellCall(Call& call, bool allowed) {
 }  // namespace
 
 /// A request on its way to the store, with all that it points to. Used again and again.
-struct LeasedStore::Errand {
-  explicit Errand(LeasedStore& its_owner) : owner(its_owner) {}
+struct LeasedStore::LeaseRequest {
+  explicit LeaseRequest(LeasedStore& its_owner) : owner(its_owner) {}
 
   LeasedStore& owner;
   Call call;
   Use use;
   store::Lending lending;
   std::optional<Limit> limit;
-  std::string text;  ///< The key's parts.
+  OwnedKey key;
   KeyHash hash{};
   SteadyTime sent{};
   std::vector<Waiting> waiting;
@@ -100,18 +87,18 @@ LeasedStore::LeasedStore(store::Store& store, LeaseTable& table, LeasedStoreOpti
 
 LeasedStore::~LeasedStore() = default;
 
-Answered LeasedStore::Submit(Call& call) {
+Completion LeasedStore::Submit(Call& call) {
   if (MayLease(call)) {
     switch (call.uses.size() == 1 ? TryOne(call) : TryAll(call)) {
-      case Told::kAnswered:
-        return Answered::kNow;
-      case Told::kWaits:
-        return Answered::kLater;
-      case Told::kAskStore:
+      case Attempt::kAnswered:
+        return Completion::kNow;
+      case Attempt::kWaits:
+        return Completion::kLater;
+      case Attempt::kNeedsStore:
         break;
     }
   }
-  return ChangesWhatWasDenied(call) ? Change(call) : store_.Submit(call);
+  return store_.Submit(call);
 }
 
 void LeasedStore::SubmitBatch(std::span<Call* const> calls) {
@@ -121,80 +108,83 @@ void LeasedStore::SubmitBatch(std::span<Call* const> calls) {
 bool AnswerFrom(LeaseTable& table, Call& call, SteadyTime now, bool& wants_more) {
   if (!MayLease(call) || call.uses.size() != 1) return false;
   Use& use = call.uses[0];
-  const Spent spent = table.Spend(use.key, *use.limit, use.cost, now, Turn::kTry, use.series);
-  if (spent.local == Local::kAsk || spent.local == Local::kExact) return false;
-  Tell(use, spent);
-  TellCall(call, spent.local == Local::kAllowed);
+  const Spent spent =
+      table.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kTry, use.series);
+  if (spent.local == Local::kNeedsLease || spent.local == Local::kExact) return false;
+  SetVerdict(use, spent);
+  SetOutcome(call, spent.local == Local::kAllowed);
   wants_more = spent.fetch_ahead;
   return true;
 }
 
-LeasedStore::Told LeasedStore::TryOne(Call& call) {
+LeasedStore::Attempt LeasedStore::TryOne(Call& call) {
   Use& use = call.uses[0];
   const SteadyTime now = options_.now();
-  const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now, Turn::kNew, use.series);
-  if (spent.local == Local::kExact) return Told::kAskStore;
-  if (spent.local == Local::kAsk) return Wait(call, now);
-  Tell(use, spent);
-  TellCall(call, spent.local == Local::kAllowed);
+  const Spent spent =
+      table_.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kNew, use.series);
+  if (spent.local == Local::kExact) return Attempt::kNeedsStore;
+  if (spent.local == Local::kNeedsLease) return Wait(call, now);
+  SetVerdict(use, spent);
+  SetOutcome(call, spent.local == Local::kAllowed);
   if (spent.fetch_ahead) FetchAhead(use);
-  return Told::kAnswered;
+  return Attempt::kAnswered;
 }
 
-LeasedStore::Told LeasedStore::TryAll(Call& call) {
+LeasedStore::Attempt LeasedStore::TryAll(Call& call) {
   const SteadyTime now = options_.now();
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     Use& use = call.uses[i];
-    const Spent spent = table_.Spend(use.key, *use.limit, use.cost, now, Turn::kNew, use.series);
-    if (spent.fetch_ahead || spent.local == Local::kAsk) FetchAhead(use);
-    Tell(use, spent);
+    const Spent spent =
+        table_.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kNew, use.series);
+    if (spent.fetch_ahead || spent.local == Local::kNeedsLease) FetchAhead(use);
+    SetVerdict(use, spent);
     if (spent.local == Local::kAllowed) continue;
     for (std::size_t taken = 0; taken < i; ++taken) {
       table_.Unspend(call.uses[taken].key, call.uses[taken].cost);
     }
-    const bool denied = spent.local == Local::kDenied && TellOthers(call, i, now);
-    if (denied) TellCall(call, false);
-    return denied ? Told::kAnswered : Told::kAskStore;
+    const bool denied = spent.local == Local::kDenied && FillOthers(call, i, now);
+    if (denied) SetOutcome(call, false);
+    return denied ? Attempt::kAnswered : Attempt::kNeedsStore;
   }
-  TellCall(call, true);
-  return Told::kAnswered;
+  SetOutcome(call, true);
+  return Attempt::kAnswered;
 }
 
-// A denial tells of every limit what would be left: whether the table knows that.
-bool LeasedStore::TellOthers(Call& call, std::size_t denied, SteadyTime now) {
+// A denial reports what is left of every limit: whether the table knows that.
+bool LeasedStore::FillOthers(Call& call, std::size_t denied, SteadyTime now) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     if (i == denied) continue;
     Use& use = call.uses[i];
-    const Spent seen = table_.Look(use.key, *use.limit, use.cost, now);
-    if (seen.local == Local::kExact || seen.local == Local::kAsk) return false;
-    Tell(use, seen);
+    const Spent seen = table_.Peek(use.key, *use.limit, use.cost, now);
+    if (seen.local == Local::kExact || seen.local == Local::kNeedsLease) return false;
+    SetVerdict(use, seen);
     use.receipt = {};
   }
   return true;
 }
 
-LeasedStore::Told LeasedStore::Wait(Call& call, SteadyTime now) {
+LeasedStore::Attempt LeasedStore::Wait(Call& call, SteadyTime now) {
   const KeyHash hash = hasher_(call.uses[0].key);
-  if (Errand* const fetching = Fetching(hash)) {
+  if (LeaseRequest* const fetching = Fetching(hash)) {
     call.pending = true;
     fetching->waiting.push_back({&call, Until(call, now)});
-    return Told::kWaits;
+    return Attempt::kWaits;
   }
-  Errand& errand = NewErrand(call.uses[0], hash);
-  errand.waiting.push_back({&call, Until(call, now)});
-  errand.on_callers_stack = true;
+  LeaseRequest& request = NewRequest(call.uses[0], hash);
+  request.waiting.push_back({&call, Until(call, now)});
+  request.on_callers_stack = true;
   call.pending = true;
-  if (Fetch(errand, now) == Answered::kNow) {
-    Conclude(errand);
-    return call.pending ? Told::kWaits : Told::kAnswered;
+  if (Fetch(request, now) == Completion::kNow) {
+    Conclude(request);
+    return call.pending ? Attempt::kWaits : Attempt::kAnswered;
   }
-  errand.on_callers_stack = false;
-  return Told::kWaits;
+  request.on_callers_stack = false;
+  return Attempt::kWaits;
 }
 
 SteadyTime LeasedStore::Until(const Call& call, SteadyTime now) {
-  if (call.patience == Micros{0}) return SteadyTime::max();
-  const SteadyTime until = now + call.patience;
+  if (call.timeout == Micros{0}) return SteadyTime::max();
+  const SteadyTime until = now + call.timeout;
   if (until < next_give_up_ && options_.wake) {
     next_give_up_ = until;
     options_.wake(until);
@@ -205,227 +195,202 @@ SteadyTime LeasedStore::Until(const Call& call, SteadyTime now) {
 void LeasedStore::GiveUp() {
   const SteadyTime now = options_.now();
   next_give_up_ = SteadyTime::max();
-  std::vector<Call*> over;  // Told at the end: who is told may ask again.
-  for (const std::vector<Errand*>& place : fetching_) {
-    for (Errand* const errand : place) {
+  std::vector<Call*> over;  // Finished at the end: their callers may submit again.
+  for (const std::vector<LeaseRequest*>& place : fetching_) {
+    for (LeaseRequest* const request : place) {
       std::size_t kept = 0;
       std::size_t asked = 0;
-      for (std::size_t i = 0; i < errand->waiting.size(); ++i) {
-        const Waiting waiting = errand->waiting[i];
+      for (std::size_t i = 0; i < request->waiting.size(); ++i) {
+        const Waiting waiting = request->waiting[i];
         if (waiting.until <= now) {
           over.push_back(waiting.call);
           continue;
         }
         next_give_up_ = std::min(next_give_up_, waiting.until);
-        if (i < errand->asked) ++asked;
-        errand->waiting[kept++] = waiting;
+        if (i < request->asked) ++asked;
+        request->waiting[kept++] = waiting;
       }
-      errand->waiting.resize(kept);
-      errand->asked = asked;
+      request->waiting.resize(kept);
+      request->asked = asked;
     }
   }
   if (next_give_up_ < SteadyTime::max() && options_.wake) options_.wake(next_give_up_);
   for (Call* const call : over) {
-    call->ok = false;
-    call->error = ErrorCode::kStoreTimeout;
+    Fail(*call, ErrorCode::kStoreTimeout, now);
     call->pending = false;
     if (call->on_done != nullptr) call->on_done(*call, call->context);
   }
 }
 
-LeasedStore::Errand* LeasedStore::Fetching(const KeyHash& hash) {
-  const std::vector<Errand*>& place = PlaceOf(hash);
-  const auto found = std::find_if(place.begin(), place.end(),
-                                  [&](const Errand* errand) { return errand->hash == hash; });
+LeasedStore::LeaseRequest* LeasedStore::Fetching(const KeyHash& hash) {
+  const std::vector<LeaseRequest*>& place = PlaceOf(hash);
+  const auto found = std::find_if(place.begin(), place.end(), [&](const LeaseRequest* request) {
+    return request->hash == hash;
+  });
   return found == place.end() ? nullptr : *found;
 }
 
-// What was denied may pass once the store has answered, and not before.
-Answered LeasedStore::Change(Call& call) {
-  Errand& errand = TakeErrand();
-  errand.waiting.push_back({&call, SteadyTime::max()});
-  errand.call = {
-      .operation = call.operation, .uses = call.uses, .now = call.now, .patience = call.patience};
-  call.pending = true;
-  if (Submit(errand) == Answered::kLater) return Answered::kLater;
-  errand.on_callers_stack = true;
-  ConcludeChange(errand);
-  return Answered::kNow;
-}
-
-void LeasedStore::ConcludeChange(Errand& errand) {
-  Call& call = *errand.waiting[0].call;
-  call.ok = errand.call.ok;
-  call.error = errand.call.error;
-  call.allowed = errand.call.allowed;
-  call.affected = errand.call.affected;
-  for (const Use& use : call.uses) {
-    if (!use.may_lease) continue;
-    table_.Changed(use.key);
-    if (options_.changed) options_.changed(use.key);
-  }
-  Finish(errand, call);
-  Recycle(errand);
-}
-
-LeasedStore::Errand& LeasedStore::TakeErrand() {
+LeasedStore::LeaseRequest& LeasedStore::TakeRequest() {
   if (idle_.empty()) {
-    errands_.push_back(std::make_unique<Errand>(*this));
-    idle_.push_back(errands_.back().get());
+    requests_.push_back(std::make_unique<LeaseRequest>(*this));
+    idle_.push_back(requests_.back().get());
   }
-  Errand& errand = *idle_.back();
+  LeaseRequest& request = *idle_.back();
   idle_.pop_back();
-  return errand;
+  return request;
 }
 
-LeasedStore::Errand& LeasedStore::NewErrand(const Use& use, const KeyHash& hash) {
-  Errand& errand = TakeErrand();
-  errand.limit = *use.limit;
-  errand.hash = hash;
-  errand.text.assign(use.key.scope).append(use.key.tag).append(use.key.rest);
-  const std::string_view text = errand.text;
-  errand.use = {};
-  errand.use.key.scope = text.substr(0, use.key.scope.size());
-  errand.use.key.tag = text.substr(use.key.scope.size(), use.key.tag.size());
-  errand.use.key.rest = text.substr(use.key.scope.size() + use.key.tag.size());
-  errand.use.limit = &*errand.limit;
-  errand.use.cost = 0;
-  errand.use.lending = &errand.lending;
-  return errand;
+LeasedStore::LeaseRequest& LeasedStore::NewRequest(const Use& use, const KeyHash& hash) {
+  LeaseRequest& request = TakeRequest();
+  request.limit = *use.limit;
+  request.hash = hash;
+  request.key = use.key;
+  request.use = {};
+  request.use.key = request.key.view();
+  request.use.limit = &*request.limit;
+  request.use.cost = 0;
+  request.use.lending = &request.lending;
+  return request;
 }
 
-Answered LeasedStore::Send(Errand& errand, Operation operation) {
-  errand.call = {.operation = operation, .uses = {&errand.use, 1}};
-  return Submit(errand);
+Completion LeasedStore::Send(LeaseRequest& request, Operation operation) {
+  request.call = {.operation = operation, .uses = {&request.use, 1}};
+  return Submit(request);
 }
 
-Answered LeasedStore::Submit(Errand& errand) {
-  errand.call.context = &errand;
-  errand.call.on_done = [](Call& /*call*/, void* context) {
-    auto& done = *static_cast<Errand*>(context);
+Completion LeasedStore::Submit(LeaseRequest& request) {
+  request.call.context = &request;
+  request.call.on_done = [](Call& /*call*/, void* context) {
+    auto& done = *static_cast<LeaseRequest*>(context);
     done.owner.Conclude(done);
   };
-  return store_.Submit(errand.call);
+  return store_.Submit(request.call);
 }
 
-Answered LeasedStore::Fetch(Errand& errand, SteadyTime now) {
+Completion LeasedStore::Fetch(LeaseRequest& request, SteadyTime now) {
   std::int64_t waiting = 0;
   std::int64_t least = 1;
-  for (const Waiting& one : errand.waiting) {
+  for (const Waiting& one : request.waiting) {
     const std::int64_t cost = one.call->uses[0].cost;
     least = waiting == 0 ? cost : std::min(least, cost);
     waiting = std::min(waiting + cost, kMaxAmount);
   }
-  errand.asked = errand.waiting.size();
-  errand.sent = now;
-  errand.lending.request = table_.Ask(errand.use.key, *errand.limit, waiting, least, now);
-  PlaceOf(errand.hash).push_back(&errand);
-  return Send(errand, Operation::kFetch);
+  request.asked = request.waiting.size();
+  request.sent = now;
+  request.lending.request =
+      table_.MakeRequest(request.use.key, *request.limit, waiting, least, now);
+  PlaceOf(request.hash).push_back(&request);
+  return Send(request, Operation::kFetch);
 }
 
 void LeasedStore::FetchAhead(const Use& use) {
   const KeyHash hash = hasher_(use.key);
   if (Fetching(hash) != nullptr) return;
-  Errand& errand = NewErrand(use, hash);
-  if (Fetch(errand, options_.now()) == Answered::kNow) Conclude(errand);
+  LeaseRequest& request = NewRequest(use, hash);
+  if (Fetch(request, options_.now()) == Completion::kNow) Conclude(request);
 }
 
-void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::Request& request) {
+void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::Request& reports) {
   Use use;
   use.key = key;
   use.limit = &limit;
-  Errand& errand = NewErrand(use, {});
-  errand.lending.request = request;
-  if (Send(errand, Operation::kReturn) == Answered::kNow) Conclude(errand);
+  LeaseRequest& request = NewRequest(use, {});
+  request.lending.request = reports;
+  if (Send(request, Operation::kReturn) == Completion::kNow) Conclude(request);
 }
 
-void LeasedStore::Conclude(Errand& errand) {
-  switch (errand.call.operation) {
-    case Operation::kFetch:
-      return ConcludeFetch(errand);
-    case Operation::kReturn:
-      return Recycle(errand);
-    default:
-      return ConcludeChange(errand);
-  }
+void LeasedStore::Conclude(LeaseRequest& request) {
+  return request.call.operation == Operation::kFetch ? ConcludeFetch(request) : Recycle(request);
 }
 
-void LeasedStore::ConcludeFetch(Errand& errand) {
+void LeasedStore::ConcludeFetch(LeaseRequest& request) {
   const SteadyTime now = options_.now();
-  const algo::lease::Grant& grant = errand.lending.grant;
-  if (errand.call.ok) {
-    table_.Granted(errand.use.key, errand.lending.request, errand.sent, now, grant);
-    if (grant.recall && options_.recall) options_.recall(errand.use.key);
+  const algo::lease::Grant& grant = request.lending.grant;
+  if (request.call.ok) {
+    table_.Granted(request.use.key, *request.limit, request.lending.request, request.sent, now,
+                   grant);
+    if (grant.recall && options_.recall) options_.recall(request.use.key);
     if (options_.on_held) options_.on_held();
   } else {
-    table_.Unanswered(errand.use.key);
+    table_.Unanswered(request.use.key, now);
   }
-  std::erase(PlaceOf(errand.hash), &errand);
+  std::erase(PlaceOf(request.hash), &request);
   std::size_t again = 0;
-  for (std::size_t i = 0; i < errand.waiting.size(); ++i) {
-    const Waiting waiting = errand.waiting[i];
-    const Turn turn = i < errand.asked ? Turn::kAnswered : Turn::kAgain;
-    if (!Serve(errand, *waiting.call, turn, now)) errand.waiting[again++] = waiting;
+  for (std::size_t i = 0; i < request.waiting.size(); ++i) {
+    const Waiting waiting = request.waiting[i];
+    const SpendAttempt attempt = i < request.asked ? SpendAttempt::kAnswered : SpendAttempt::kAgain;
+    if (!Serve(request, *waiting.call, attempt, now)) request.waiting[again++] = waiting;
   }
-  errand.waiting.resize(again);
-  if (again == 0) return Recycle(errand);
-  // Meanwhile, somebody may have asked for the same key again.
-  Errand* const fetching = Fetching(errand.hash);
+  request.waiting.resize(again);
+  if (again == 0) return Recycle(request);
+  // Meanwhile, there may be another request for the same key.
+  LeaseRequest* const fetching = Fetching(request.hash);
   if (fetching != nullptr) {
-    fetching->waiting.insert(fetching->waiting.end(), errand.waiting.begin(), errand.waiting.end());
-    return Recycle(errand);
+    fetching->waiting.insert(fetching->waiting.end(), request.waiting.begin(),
+                             request.waiting.end());
+    return Recycle(request);
   }
-  errand.on_callers_stack = false;
-  if (Fetch(errand, now) == Answered::kNow) Conclude(errand);
+  request.on_callers_stack = false;
+  if (Fetch(request, now) == Completion::kNow) Conclude(request);
 }
 
-bool LeasedStore::Serve(Errand& errand, Call& call, Turn turn, SteadyTime now) {
+bool LeasedStore::Serve(LeaseRequest& request, Call& call, SpendAttempt attempt, SteadyTime now) {
   Use& use = call.uses[0];
-  algo::lease::Grant& grant = errand.lending.grant;
-  if (!errand.call.ok) {
-    call.ok = false;
-    call.error = errand.call.error;
-    Finish(errand, call);
+  algo::lease::Grant& grant = request.lending.grant;
+  if (!request.call.ok) {
+    Fail(call, request.call.error, now);
+    Finish(request, call);
     return true;
   }
   Spent spent;
-  if (grant.exact && turn == Turn::kAnswered) {
+  if (grant.exact && attempt == SpendAttempt::kAnswered) {
     // Not leased: what was granted is for those who were asked for.
     spent.local = grant.tokens >= use.cost ? Local::kAllowed : Local::kDenied;
     if (spent.local == Local::kAllowed) grant.tokens -= use.cost;
     spent.remaining = grant.left;
     if (spent.local == Local::kDenied) {
       spent.retry_after = grant.retry_after;
-      const std::int64_t told_of = errand.lending.request.least + grant.left;
-      spent.still_missing = std::max(use.cost - told_of, std::int64_t{0});
+      const std::int64_t reported = request.lending.request.least + grant.left;
+      spent.still_missing = std::max(use.cost - reported, std::int64_t{0});
     }
     spent.reset_after = grant.reset_after;
     spent.taken_at = grant.taken_at;
   } else {
-    spent = table_.Spend(use.key, *use.limit, use.cost, now, turn, use.series);
+    spent = table_.Spend(use.key, *use.limit, use.cost, now, attempt, use.series);
   }
-  if (spent.local == Local::kAsk) return false;
+  if (spent.local == Local::kNeedsLease) return false;
   if (spent.local == Local::kExact) {
-    if (store_.Submit(call) == Answered::kNow) Finish(errand, call);
+    if (store_.Submit(call) == Completion::kNow) Finish(request, call);
     return true;
   }
-  Tell(use, spent);
+  SetVerdict(use, spent);
   call.ok = true;
   call.allowed = spent.local == Local::kAllowed;
   call.affected = 0;
-  Finish(errand, call);
+  Finish(request, call);
   return true;
 }
 
-void LeasedStore::Finish(const Errand& errand, Call& call) {
-  call.pending = false;
-  if (!errand.on_callers_stack && call.on_done != nullptr) call.on_done(call, call.context);
+// The store has no answer: what was denied before stays so.
+void LeasedStore::Fail(Call& call, ErrorCode error, SteadyTime now) {
+  Use& use = call.uses[0];
+  const Spent seen = table_.Peek(use.key, *use.limit, use.cost, now);
+  call.ok = seen.local == Local::kDenied;
+  call.error = error;
+  call.allowed = false;
+  call.affected = 0;
+  if (call.ok) SetVerdict(use, seen);
 }
 
-void LeasedStore::Recycle(Errand& errand) {
-  errand.waiting.clear();
-  errand.on_callers_stack = false;
-  idle_.push_back(&errand);
+void LeasedStore::Finish(const LeaseRequest& request, Call& call) {
+  call.pending = false;
+  if (!request.on_callers_stack && call.on_done != nullptr) call.on_done(call, call.context);
+}
+
+void LeasedStore::Recycle(LeaseRequest& request) {
+  request.waiting.clear();
+  request.on_callers_stack = false;
+  idle_.push_back(&request);
 }
 
 void LeasedStore::Sweep() {

@@ -17,15 +17,12 @@
 namespace sluice::lease {
 
 struct LeasedStoreOptions {
-  /// What time it is, on the clock that deadlines are measured by. Not the turn's: that may last
+  /// The current time on the clock of deadlines. Not the turn's: that may last
   /// longer than a lease's slack, and a grant's schedule begins when the answer is there.
   std::function<SteadyTime()> now;
-  /// Told of keys that other nodes should give back tokens of; may be empty. Their
+  /// Called with keys that other nodes should give back tokens of; may be empty. Their
   /// LeaseTable::Recall is to be called.
   std::function<void(const Key&)> recall{};
-  /// Told of keys of which something denied may pass now; may be empty. Other nodes'
-  /// LeaseTable::Changed is to be called.
-  std::function<void(const Key&)> changed{};
   /// The table may hold something now: it is to be swept. May be empty.
   std::function<void()> on_held{};
   /// From then on LeasedStore::GiveUp is to be called, instead of when it was said before. Empty:
@@ -33,12 +30,13 @@ struct LeasedStoreOptions {
   std::function<void(SteadyTime)> wake{};
 };
 
-/// Answers a check of one limit from what the table holds, if that can tell. From any thread.
+/// Answers a check of one limit from what the table holds, if that suffices. From any thread.
 /// `wants_more`: LeasedStore::FetchAhead is due.
 bool AnswerFrom(LeaseTable& table, store::Call& call, SteadyTime now, bool& wants_more);
 
-/// A store in front of one that lends: enforced checks that may lease are answered from `table`, at
-/// once whenever it can tell; everything else, and what the table can't tell, is asked of the
+/// A store in front of one that lends, which answers from the same memory of denials as `table`
+/// does (denial_store.h): enforced checks that may lease are answered from `table`, at
+/// once whenever it can decide; all other calls are submitted to the
 /// store. Checks of one key that wait share one request.
 ///
 /// A call over several limits is answered here if the table allows all of them, or denies one; else
@@ -51,64 +49,63 @@ class LeasedStore final : public store::Store {
   LeasedStore(store::Store& store, LeaseTable& table, LeasedStoreOptions options);
   ~LeasedStore() override;
 
-  store::Answered Submit(store::Call& call) override;
+  store::Completion Submit(store::Call& call) override;
   void SubmitBatch(std::span<store::Call* const> calls) override;
 
   /// Gives back what is idle. To be called every few milliseconds, by one thread of those that
   /// share the table.
   void Sweep();
-  /// Another node asks for what is not needed here.
+  /// Gives back tokens that are not needed here, because another node asks for them.
   void GiveBack(const Key& key);
-  /// Calls that have waited as long as they could are answered that there is no answer. The
-  /// requests that they waited for go on, for others.
+  /// Calls that have waited as long as they could are denied if that is remembered, else answered
+  /// that there is no answer. The requests that they waited for go on, for others.
   void GiveUp();
   /// Asks for the calls to come, unless that is under way.
   void FetchAhead(const store::Use& use);
 
  private:
-  struct Errand;
+  struct LeaseRequest;
   struct Waiting {
     store::Call* call;
     SteadyTime until;
   };
-  enum class Told : std::uint8_t { kAnswered, kWaits, kAskStore };
+  enum class Attempt : std::uint8_t { kAnswered, kWaits, kNeedsStore };
 
-  Told TryOne(store::Call& call);
-  Told TryAll(store::Call& call);
-  bool TellOthers(store::Call& call, std::size_t denied, SteadyTime now);
-  Told Wait(store::Call& call, SteadyTime now);
+  Attempt TryOne(store::Call& call);
+  Attempt TryAll(store::Call& call);
+  bool FillOthers(store::Call& call, std::size_t denied, SteadyTime now);
+  Attempt Wait(store::Call& call, SteadyTime now);
   SteadyTime Until(const store::Call& call, SteadyTime now);
-  store::Answered Change(store::Call& call);
 
-  Errand& TakeErrand();
-  Errand& NewErrand(const store::Use& use, const KeyHash& hash);
+  LeaseRequest& TakeRequest();
+  LeaseRequest& NewRequest(const store::Use& use, const KeyHash& hash);
   /// A fetch for this key that is on its way, if there is one.
-  Errand* Fetching(const KeyHash& hash);
+  LeaseRequest* Fetching(const KeyHash& hash);
   /// Asks for the calls that wait, if any, else for those to come.
-  store::Answered Fetch(Errand& errand, SteadyTime now);
+  store::Completion Fetch(LeaseRequest& request, SteadyTime now);
   void Return(const Key& key, const Limit& limit, const algo::lease::Request& request);
-  store::Answered Submit(Errand& errand);
-  store::Answered Send(Errand& errand, store::Operation operation);
+  store::Completion Submit(LeaseRequest& request);
+  store::Completion Send(LeaseRequest& request, store::Operation operation);
 
-  /// The answer is there: tells the table, and those who wait.
-  void Conclude(Errand& errand);
-  void ConcludeFetch(Errand& errand);
-  void ConcludeChange(Errand& errand);
+  /// Passes the answer to the table and to the calls that wait.
+  void Conclude(LeaseRequest& request);
+  void ConcludeFetch(LeaseRequest& request);
   /// False: the call was not answered, but asks again.
-  bool Serve(Errand& errand, store::Call& call, Turn turn, SteadyTime now);
-  void Finish(const Errand& errand, store::Call& call);
-  void Recycle(Errand& errand);
+  bool Serve(LeaseRequest& request, store::Call& call, SpendAttempt attempt, SteadyTime now);
+  void Fail(store::Call& call, ErrorCode error, SteadyTime now);
+  void Finish(const LeaseRequest& request, store::Call& call);
+  void Recycle(LeaseRequest& request);
 
   static constexpr std::size_t kPlaces = 256;
-  std::vector<Errand*>& PlaceOf(const KeyHash& hash) { return fetching_[hash.low % kPlaces]; }
+  std::vector<LeaseRequest*>& PlaceOf(const KeyHash& hash) { return fetching_[hash.low % kPlaces]; }
 
   store::Store& store_;
   LeaseTable& table_;
   const LeasedStoreOptions options_;
   const KeyHasher hasher_;
-  std::vector<std::unique_ptr<Errand>> errands_;
-  std::vector<Errand*> idle_;
-  std::array<std::vector<Errand*>, kPlaces> fetching_;  ///< By their keys' hashes.
+  std::vector<std::unique_ptr<LeaseRequest>> requests_;
+  std::vector<LeaseRequest*> idle_;
+  std::array<std::vector<LeaseRequest*>, kPlaces> fetching_;  ///< By their keys' hashes.
   SteadyTime next_give_up_ = SteadyTime::max();
 };
 

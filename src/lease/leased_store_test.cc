@@ -13,6 +13,7 @@
 
 #include "algo/state.h"
 #include "algo/testing/choices.h"
+#include "denial/denial_store.h"
 #include "lease/testing/lending_store.h"
 
 namespace sluice::lease::testing {
@@ -20,8 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using store::Answered;
 using store::Call;
+using store::Completion;
 using store::Operation;
 using store::Use;
 
@@ -29,10 +30,10 @@ using store::Use;
 struct Asked {
   std::vector<Use> uses;
   Call call;
-  Answered answered{};
+  Completion answered{};
   int times_done = 0;
 
-  [[nodiscard]] bool at_once() const { return answered == Answered::kNow; }
+  [[nodiscard]] bool at_once() const { return answered == Completion::kNow; }
   [[nodiscard]] bool allowed() const { return call.ok && call.allowed; }
 };
 
@@ -50,7 +51,7 @@ class LeasedStoreTest : public ::testing::Test {
     }
     asked.call.operation = operation;
     asked.call.uses = asked.uses;
-    asked.call.patience = patience_;
+    asked.call.timeout = timeout_;
     asked.call.context = &asked;
     asked.call.on_done = [](Call& /*call*/, void* context) {
       ++static_cast<Asked*>(context)->times_done;
@@ -71,12 +72,14 @@ class LeasedStoreTest : public ::testing::Test {
   Limit plenty_ = *Limit::TokenBucket({.capacity = 1'000, .refill = Rate::PerSecond(1'000)});
   Limit scarce_ = *Limit::TokenBucket({.capacity = 60, .refill = Rate::PerHour(60)});
   SteadyTime now_{std::chrono::hours(5)};
-  Micros patience_{0};
+  Micros timeout_{0};
   SteadyTime woken_{};  ///< When GiveUp is due.
   LendingStore store_;
-  LeaseTable table_{TableOptions{.max_keys = 100}};
+  denial::DenialTable denials_;
+  LeaseTable table_{TableOptions{.max_keys = 100}, denials_};
+  denial::DenialStore remembering_{store_, denials_, {.now = [this] { return now_; }}};
   LeasedStore leased_{
-      store_,
+      remembering_,
       table_,
       {.now = [this] { return now_; }, .wake = [this](SteadyTime when) { woken_ = when; }}};
   std::deque<Asked> asked_;
@@ -110,11 +113,11 @@ TEST_F(LeasedStoreTest, ChecksThatWaitForOneKeyShareItsRequests) {
   }
 }
 
-TEST_F(LeasedStoreTest, WhoHurriesWaitsNoLongerAndMakesNobodyElseFail) {
+TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   const Asked& patient = Ask({&plenty_});
-  patience_ = milliseconds(9);
+  timeout_ = milliseconds(9);
   const Asked& slower = Ask({&plenty_});
-  patience_ = milliseconds(4);
+  timeout_ = milliseconds(4);
   const Asked& hurried = Ask({&plenty_});
   const SteadyTime began = now_;
   EXPECT_EQ(woken_, began + milliseconds(4));
@@ -155,7 +158,7 @@ TEST_F(LeasedStoreTest, ADenialIsRememberedUntilItIsOver) {
   EXPECT_TRUE(AskAndPump({&scarce_}).allowed());
 }
 
-TEST_F(LeasedStoreTest, ACostlierCallThanTheOneThatWasDeniedIsToldToWaitLonger) {
+TEST_F(LeasedStoreTest, ACostlierCallThanTheDeniedOneHasALongerRetryAfter) {
   for (int i = 0; i < 80; ++i) AskAndPump({&scarce_});
   const Micros for_one = Ask({&scarce_}).uses[0].verdict.retry_after;
   const Asked& ten = Ask({&scarce_}, 10);
@@ -172,39 +175,6 @@ TEST_F(LeasedStoreTest, AResetEndsDenials) {
   Ask({&scarce_}, 0, Operation::kReset);
   store_.Pump();
   EXPECT_TRUE(AskAndPump({&scarce_}).allowed());
-}
-
-TEST_F(LeasedStoreTest, OthersAreToldOfAChangeOnceTheStoreHasAnswered) {
-  std::vector<std::string> told;
-  LeasedStore leased(store_, table_,
-                     {.now = [this] { return now_; },
-                      .changed = [&](const Key& key) { told.emplace_back(key.tag); }});
-  for (const Operation operation : {Operation::kReset, Operation::kPeek}) {
-    for (const bool may_lease : {true, false}) {
-      Asked& asked = asked_.emplace_back();
-      Use& use = asked.uses.emplace_back();
-      use.key = {.scope = "rule:limit", .tag = "plenty"};
-      use.limit = &plenty_;
-      use.cost = 0;
-      use.may_lease = may_lease;
-      asked.call = {.operation = operation, .uses = asked.uses};
-      asked.call.context = &asked;
-      asked.call.on_done = [](Call& /*call*/, void* context) {
-        ++static_cast<Asked*>(context)->times_done;
-      };
-      EXPECT_EQ(leased.Submit(asked.call), Answered::kLater);
-      EXPECT_TRUE(asked.call.pending);
-      EXPECT_EQ(asked.call.context, &asked);  // As the caller left it.
-      const bool is_told = may_lease && operation == Operation::kReset;
-      EXPECT_TRUE(told.empty());
-      store_.Pump();
-      EXPECT_EQ(told.size(), is_told ? 1U : 0U);
-      EXPECT_TRUE(asked.call.ok);
-      EXPECT_FALSE(asked.call.pending);
-      EXPECT_EQ(asked.times_done, 1);
-      told.clear();
-    }
-  }
 }
 
 TEST_F(LeasedStoreTest, AnyThreadCanBeAnsweredFromWhatIsHeld) {
@@ -284,21 +254,24 @@ TEST_F(LeasedStoreTest, WhatDoesNotLeaseIsAskedOfTheStore) {
   shadow.uses[0].may_lease = true;
   shadow.uses[0].mode = Mode::kShadow;
   shadow.call.uses = shadow.uses;
-  EXPECT_EQ(leased_.Submit(shadow.call), Answered::kLater);
+  EXPECT_EQ(leased_.Submit(shadow.call), Completion::kLater);
   store_.Pump();
   EXPECT_TRUE(shadow.call.ok);
 }
 
 // ---- Whatever comes
 
-/// Nodes that lease from one store, and a judge of each limit that is told of every admission.
+/// Nodes that lease from one store, and an oracle of each limit that sees every admission.
 class RandomNodes {
  public:
   explicit RandomNodes(std::uint64_t seed) : choices_(seed) {
     for (std::size_t i = 0; i < kNodes; ++i) {
-      tables_.push_back(std::make_unique<LeaseTable>(TableOptions{.max_keys = 100}));
+      denials_.push_back(std::make_unique<denial::DenialTable>());
+      tables_.push_back(std::make_unique<LeaseTable>(TableOptions{.max_keys = 100}, *denials_[i]));
+      remembering_.push_back(std::make_unique<denial::DenialStore>(
+          store_, *denials_[i], denial::StoreOptions{.now = [this] { return now_; }}));
       nodes_.push_back(std::make_unique<LeasedStore>(
-          store_, *tables_[i],
+          *remembering_[i], *tables_[i],
           LeasedStoreOptions{
               .now = [this] { return now_; },
               .recall = [this](const Key& key) { recalls_.emplace_back(key.tag); }}));
@@ -369,7 +342,7 @@ class RandomNodes {
       use.may_lease = true;
     }
     asked.call.uses = asked.uses;
-    if (choices_.OneIn(3)) asked.call.patience = Micros{choices_.Between(1, 5'000)};
+    if (choices_.OneIn(3)) asked.call.timeout = Micros{choices_.Between(1, 5'000)};
     asked.call.context = &owners_.back();
     asked.call.on_done = [](Call& /*call*/, void* context) {
       const Owner& owner = *static_cast<Owner*>(context);
@@ -406,7 +379,9 @@ class RandomNodes {
       *Limit::SlidingWindowCounter({.limit = 300, .window = milliseconds(400)})};
   SteadyTime now_{std::chrono::hours(5)};
   LendingStore store_;
+  std::vector<std::unique_ptr<denial::DenialTable>> denials_;
   std::vector<std::unique_ptr<LeaseTable>> tables_;
+  std::vector<std::unique_ptr<denial::DenialStore>> remembering_;
   std::vector<std::unique_ptr<LeasedStore>> nodes_;
   std::vector<algo::State> judges_;
   std::vector<std::string> recalls_;

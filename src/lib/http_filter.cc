@@ -17,12 +17,14 @@
 #include "identity/identifier.h"
 #include "lib/limiter_parts.h"
 #include "lib/rules_in_force.h"
+#include "match/rule_set.h"
+#include "rules/endpoint_case.h"
 
 namespace sluice {
 namespace {
 
 using identity::IdentityOptions;
-using limiter::Question;
+using limiter::CheckRequest;
 
 class VerdictHeaders final : public HeaderSink {
  public:
@@ -103,8 +105,8 @@ Result<IdentityOptions> IdentityOf(const HttpFilterOptions& options) {
   return identity;
 }
 
-// A link-local address may have its zone behind it. What is no address at all is nobody's, and
-// nobody trusts it.
+// A link-local address may end with its zone. An invalid address is the unspecified one, which is
+// never trusted.
 std::optional<Address> PeerOf(std::string_view peer) {
   if (peer.empty()) return std::nullopt;
   return identity::ParseForwardedFor(peer.substr(0, peer.find('%'))).value_or(Address{});
@@ -140,16 +142,17 @@ struct HttpFilter::Impl {
   std::shared_ptr<Rules::Impl> rules;
   identity::Identifier identifier;
   HeaderStyle style;
+  PathFolding fold_paths;
   const Clock& clock;
 
-  const Question& Ask(const HttpCall& call, const Target& target, const identity::Headers& headers,
-                      Room& room) const;
-  void Tell(const Question& question, const identity::Headers& headers, WallTime now,
-            HttpVerdict& verdict) const;
+  const CheckRequest& Check(const HttpCall& call, const Target& target,
+                            const identity::Headers& headers, Room& room) const;
+  void Respond(const CheckRequest& check, const identity::Headers& headers, WallTime now,
+               HttpVerdict& verdict) const;
 };
 
-const Question& HttpFilter::Impl::Ask(const HttpCall& call, const Target& target,
-                                      const identity::Headers& headers, Room& room) const {
+const CheckRequest& HttpFilter::Impl::Check(const HttpCall& call, const Target& target,
+                                            const identity::Headers& headers, Room& room) const {
   room.path.resize(std::max(room.path.size(), target.path.size() + 1));
   std::size_t at = 0;
   std::string_view host = target.host;
@@ -157,38 +160,38 @@ const Question& HttpFilter::Impl::Ask(const HttpCall& call, const Target& target
   room.attributes.assign(call.attributes.begin(), call.attributes.end());
   const auto found = room.caller.attributes();
   room.attributes.insert(room.attributes.end(), found.begin(), found.end());
-  room.attributes.push_back({"endpoint", NormalizePath(target.path, room.path)});
+  room.attributes.push_back({"endpoint", NormalizePath(target.path, room.path, fold_paths)});
   room.attributes.push_back({"method", call.method});
   if (!host.empty() || headers.Next("host", at, host)) room.attributes.push_back({"host", host});
   RulesOfThread& of_thread = RulesOfThread::For(rules->live, rules);
-  limiter.Ask(of_thread, store::Operation::kCheck, room.attributes, call.cost);
-  return of_thread.question;
+  limiter.Decide(of_thread, store::Operation::kCheck, room.attributes, call.cost);
+  return of_thread.check;
 }
 
-void HttpFilter::Impl::Tell(const Question& question, const identity::Headers& headers,
-                            WallTime now, HttpVerdict& verdict) const {
-  const HttpAnswer answer = AnswerTo(question);
-  verdict.ruling = question.ruling;
-  verdict.degraded = question.degraded;
+void HttpFilter::Impl::Respond(const CheckRequest& check, const identity::Headers& headers,
+                               WallTime now, HttpVerdict& verdict) const {
+  const HttpAnswer answer = AnswerTo(check);
+  verdict.ruling = check.ruling;
+  verdict.degraded = check.degraded;
   verdict.passes = answer.status == 200;
   if (answer.is_problem) {
-    // Nobody can tell when the store will be back; a second is as good as any.
+    // Unknown; a second is as good as any.
     if (answer.status == 503) verdict.headers.emplace_back("Retry-After", "1");
-    return Refuse(ProblemOf(question, answer), verdict);
+    return Refuse(ProblemOf(check, answer), verdict);
   }
   VerdictHeaders sink(verdict);
-  AddRateLimitHeaders(question, now, style, Micros{0}, sink);
+  AddRateLimitHeaders(check, now, style, Micros{0}, sink);
   if (!verdict.passes) {
-    const Denial denial(question, answer, PrefersProblems(headers));
+    const Denial denial(check, answer, PrefersProblems(headers));
     denial.AddHeaders(sink);
     verdict.status = denial.status();
     verdict.content_type = denial.content_type();
     return denial.AppendBody(now, verdict.body);
   }
-  for (std::size_t i = 0; i < question.uses().size(); ++i) {
-    const store::Use& use = question.uses()[i];
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    const store::Use& use = check.uses()[i];
     verdict.delay = std::max(verdict.delay, use.verdict.delay);
-    if (use.receipt.slot != 0) verdict.slots.push_back(StatusOf(question, i));
+    if (use.receipt.slot != 0) verdict.slots.push_back(StatusOf(check, i));
   }
 }
 
@@ -205,9 +208,20 @@ Result<HttpFilter> HttpFilter::Make(Limiter& limiter, const Rules& rules,
                      "\" is no style of headers; there is x-ratelimit, draft-6, draft-7, draft-10 "
                      "and none"};
   }
+  const auto fold_paths = ParsePathFolding(options.fold_paths);
+  if (!fold_paths) {
+    return Error{ErrorCode::kInvalidOptions,
+                 "fold_paths can have case, parameters and trailing_dots, and nothing else"};
+  }
+  if (fold_paths->letter_case) {
+    const auto active = rules.impl_->live.Active().value;
+    const auto warnings = rules::WarnOfUpperCaseEndpoints("rules", active->file());
+    if (!warnings.empty())
+      return Error{ErrorCode::kInvalidOptions, config_text::Describe(warnings.front())};
+  }
   const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
-  return HttpFilter(
-      std::make_unique<Impl>(*limiter.impl_, rules.impl_, *std::move(identifier), *style, clock));
+  return HttpFilter(std::make_unique<Impl>(*limiter.impl_, rules.impl_, *std::move(identifier),
+                                           *style, *fold_paths, clock));
 }
 
 HttpFilter::HttpFilter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -227,7 +241,7 @@ HttpVerdict HttpFilter::Check(const HttpCall& call) {
     RefuseCaller(outcome, room.caller.problem(), verdict);
     return verdict;
   }
-  impl_->Tell(impl_->Ask(call, target, headers, room), headers, now, verdict);
+  impl_->Respond(impl_->Check(call, target, headers, room), headers, now, verdict);
   return verdict;
 }
 

@@ -29,6 +29,8 @@ rules:
   - { id: teapot, match: { endpoint: /teapot }, per: [], algorithm: fixed_window, limit: 1, window: 1h,
       denial: { status: 418, body: "short and stout", content_type: text/plain, headers: { X-Spout: here } } }
   - { id: users, match: { endpoint: /users }, per: user, algorithm: fixed_window, limit: 1, window: 1h }
+  - { id: hosted, match: { endpoint: /hosted, host: api.example.com }, per: [],
+      algorithm: fixed_window, limit: 1, window: 1h }
   - { id: paid, match: { endpoint: /paid, method: POST }, algorithm: fixed_window, limit: 10, window: 1h }
 )";
 
@@ -123,7 +125,7 @@ TEST_F(HttpFilterTest, EachKeyHasItsBudgetAndSoHasEachAddress) {
   EXPECT_EQ(Passing(filter, {one, one, one, two, two, two}), 4);
 }
 
-TEST_F(HttpFilterTest, NobodyIsBelievedWhoIsNoTrustedProxy) {
+TEST_F(HttpFilterTest, HeadersOfUntrustedPeersAreIgnored) {
   HttpFilter strict = Make();
   std::vector<Asked> forged;
   for (const char* address : {"1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"}) {
@@ -155,7 +157,7 @@ TEST_F(HttpFilterTest, ARuleSaysWhatIsAnswered) {
   EXPECT_EQ(Header(denied, "X-Spout"), "here");
 }
 
-TEST_F(HttpFilterTest, ProblemsAreToldToThoseWhoPreferThem) {
+TEST_F(HttpFilterTest, ProblemBodiesAreSentToClientsThatAcceptThem) {
   HttpFilter filter = Make();
   const Asked asked{.headers = {{"Accept", "application/problem+json"}}};
   Passing(filter, {asked, asked});
@@ -244,7 +246,35 @@ TEST_F(HttpFilterTest, OptionsThatCantWorkAreRefused) {
   EXPECT_THAT(problem({.address_header = "True-Client-IP"}),
               HasSubstr("is no header of addresses"));
   EXPECT_THAT(problem({.header_style = "draft-9"}), HasSubstr("is no style of headers"));
-  EXPECT_THAT(problem({.sources = {"jwt"}}), HasSubstr("no key to check tokens with"));
+  EXPECT_THAT(problem({.sources = {"jwt"}}), HasSubstr("no key to verify tokens"));
+}
+
+TEST_F(HttpFilterTest, AHostIsTheSameHoweverItIsWritten) {
+  HttpFilter filter = Make();
+  const std::vector<Asked> calls = {
+      {.target = "/hosted", .headers = {{"Host", "api.example.com"}}},
+      {.target = "/hosted", .headers = {{"Host", "API.example.com:8443"}}},
+      {.target = "/hosted", .headers = {{"Host", "api.example.com."}}},
+      {.target = "http://Api.Example.com:80/hosted"},
+      {.target = "/hosted", .attributes = {{"host", "API.EXAMPLE.COM"}}},
+  };
+  EXPECT_EQ(Passing(filter, calls), 1);
+}
+
+TEST_F(HttpFilterTest, PathsThatTheProgramFoldsAreOne) {
+  HttpFilter filter = Make({.fold_paths = {"case", "parameters", "trailing_dots"}});
+  EXPECT_EQ(Passing(filter, {{.target = "/teapot"},
+                             {.target = "/Teapot"},
+                             {.target = "/teapot;a=b"},
+                             {.target = "/x/..;/teapot."}}),
+            1);
+  const auto unknown = HttpFilter::Make(limiter_, rules_, {.fold_paths = {"dots"}});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.error().message, HasSubstr("trailing_dots"));
+  const Rules upper = Read("rules: [{ id: a, match: { endpoint: /Login }, limit: 1/s }]");
+  const auto never = HttpFilter::Make(limiter_, upper, {.fold_paths = {"case"}});
+  ASSERT_FALSE(never.ok());
+  EXPECT_THAT(never.error().message, HasSubstr("/Login"));
 }
 
 }  // namespace

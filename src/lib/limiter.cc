@@ -6,9 +6,11 @@
 
 #include <sluice/limiter.h>
 
+#include "base/clock.h"
 #include "base/key.h"
 #include "lib/limiter_parts.h"
-#include "limiter/headline.h"
+#include "limiter/decision.h"
+#include "store/decide.h"
 #include "store/memory/memory_store.h"
 #include "store/store.h"
 
@@ -21,11 +23,11 @@ using store::Use;
 
 // Calls of so many limits, and batches in portions of so many checks, need no allocation.
 constexpr std::size_t kOnStack = 16;
-// For rules that go on in memory while Redis does not answer.
+// For `local` rules, which continue in memory while Redis does not answer.
 constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 
-// Asks `use`, whose answers a store overwrites anyway, what `asked` says.
-void Ask(const LimitUse& asked, Use& use) {
+// Sets the input of `use`; its results are overwritten by the store.
+void Fill(const LimitUse& asked, Use& use) {
   use.key = {.scope = asked.limit->name, .tag = asked.key};
   use.limit = &asked.limit->limit;
   use.cost = asked.cost;
@@ -36,7 +38,7 @@ void Ask(const LimitUse& asked, Use& use) {
 
 Use ToUse(const LimitUse& asked) {
   Use use;
-  Ask(asked, use);
+  Fill(asked, use);
   return use;
 }
 
@@ -47,100 +49,81 @@ Use ToUse(const NamedLimit& limit, std::string_view key, std::int64_t cost) {
 std::string Explain(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidLimit:
-      return "limits with one name and different numbers can't meet one key in one call";
+      return "limits with one name and different numbers can't apply to one key in one call";
     case ErrorCode::kInvalidCost:
       return "a cost must be at least 0, an amount to grant at least 1";
     case ErrorCode::kInvalidKey:
       return "a key, and the name of a limit, must have at most " + std::to_string(kMaxKeyBytes) +
              " bytes";
     case ErrorCode::kTooManyLimits:
-      return "a call may meet at most " + std::to_string(kMaxLimitsPerCall) + " limits";
+      return "a call may have at most " + std::to_string(kMaxLimitsPerCall) + " limits";
     case ErrorCode::kNotSupported:
       return "this limit's algorithm has no such operation";
     case ErrorCode::kStoreFull:
-      return "every key held matters, and there is no room for a new one";
+      return "all keys in memory are active, and there is no room for a new one";
     case ErrorCode::kStoreUnavailable:
-      return "the store could not be asked; nothing was counted";
+      return "the store could not be reached; nothing was counted";
     case ErrorCode::kStoreTimeout:
       return "the store did not answer in time; the call may have been counted";
     case ErrorCode::kStoreError:
       return "the store refused the call; nothing was counted";
+    case ErrorCode::kTooManySettlements:
+      return "the key remembers as many settled receipts as it may; nothing was changed";
     case ErrorCode::kForeignValue:
-      return "under this key lies a value that is not ours, or of a newer version";
+      return "the key's value was not written by Sluice, or by a newer version";
     default:
       return ErrorName(code);
   }
 }
 
-// Errors that say something about the store, not about the call: a failure mode answers them.
-bool IsOfStore(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kStoreFull:
-    case ErrorCode::kStoreUnavailable:
-    case ErrorCode::kStoreTimeout:
-    case ErrorCode::kStoreError:
-    case ErrorCode::kForeignValue:
-      return true;
-    default:
-      return false;
-  }
+// Whether the limit denies a call that the store could not decide: only if it could deny it at all.
+bool FailsClosed(const LimitUse& asked) {
+  return asked.mode == Mode::kEnforce && asked.limit->on_failure == FailureMode::kClosed;
 }
 
-// A limit that would not deny a call does not close it either.
-FailureMode FailureModeOf(const LimitUse& asked) {
-  return asked.mode == Mode::kEnforce ? asked.limit->on_failure : FailureMode::kOpen;
-}
-
-// What a use was told; if the call was not counted, that nothing was taken.
+// A use's verdict and receipt; if the call was not counted, nothing was taken.
 LimitStatus StatusOf(const Call& call, const Use& use) {
   return call.ok ? LimitStatus{use.verdict, use.receipt} : LimitStatus{};
 }
 
-// What the limits' failure modes say when the store has no room for a key.
-Decision Degraded(std::span<const FailureMode> modes) {
-  Decision decision{.allowed = true, .degraded = true};
-  for (std::size_t i = 0; i < modes.size(); ++i) {
-    if (modes[i] == FailureMode::kOpen || !decision.allowed) continue;
-    decision.allowed = false;
-    decision.index = static_cast<std::uint16_t>(i);
-    decision.headline.outcome = Outcome::kDenied;
-    // Nobody can tell when there will be room; a second is as good as any.
-    decision.headline.retry_after = std::chrono::seconds(1);
-  }
-  return decision;
-}
-
-// The decision of an answered check, by failure mode if the store could not tell. `failure_mode(i)`
-// is that of the call's i-th use.
-template <typename ModeOf>
-Result<Decision> Decided(const Call& call, ModeOf failure_mode) {
-  if (call.ok) return limiter::Headline(call);
-  if (!IsOfStore(call.error)) return ToError(call.error);
-  std::array<FailureMode, kMaxLimitsPerCall> modes;
-  for (std::size_t i = 0; i < call.uses.size(); ++i) modes[i] = failure_mode(i);
-  return Degraded({modes.data(), call.uses.size()});
+// The decision of an answered check. `fails_closed(i)`: of the call's i-th use.
+template <typename UseFailsClosed>
+Result<Decision> DecisionOf(const Call& call, UseFailsClosed fails_closed) {
+  if (call.ok) return limiter::DecisionOf(call);
+  if (store::IsCallError(call.error)) return ToError(call.error);
+  return limiter::DecideWithoutStore(call.uses, fails_closed);
 }
 
 }  // namespace
 
 Error ToError(ErrorCode code) { return {code, Explain(code)}; }
 
-void Limiter::Impl::Run(Operation operation, std::span<Use> uses, Call& call) const {
-  call.operation = operation;
-  call.uses = uses;
-  backend->Run(call);
+void Limiter::Impl::Run(Call& call) const {
+  if (redis) {
+    redis->Submit(call);
+  } else {
+    call.now = clock.Now();
+    memory->Submit(call);
+  }
+}
+
+void Limiter::Impl::RunBatch(std::span<Call* const> calls) const {
+  if (redis) return redis->SubmitBatch(calls);
+  const WallTime now = clock.Now();
+  for (Call* call : calls) call->now = now;
+  memory->SubmitBatch(calls);
 }
 
 Result<Verdict> Limiter::Impl::RunOne(Operation operation, Use& use) const {
-  Call call;
-  Run(operation, {&use, 1}, call);
+  Call call{.operation = operation, .uses = {&use, 1}};
+  Run(call);
   if (!call.ok) return ToError(call.error);
   return use.verdict;
 }
 
 bool Limiter::Impl::Affects(Operation operation, Use& use) const {
-  Call call;
-  Run(operation, {&use, 1}, call);
+  Call call{.operation = operation, .uses = {&use, 1}};
+  Run(call);
   return call.ok && call.affected > 0;
 }
 
@@ -150,34 +133,37 @@ Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
 Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
-  auto backend = MakeMemoryBackend(options);
-  if (!backend) return backend.error();
-  return Limiter(std::make_unique<Impl>(std::move(*backend), nullptr));
+  auto memory = store::MemoryStore::Create({.max_keys = options.max_keys,
+                                            .max_bytes = options.max_bytes,
+                                            .keep_names = options.keep_names});
+  if (!memory) return memory.error();
+  const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
+  return Limiter(std::make_unique<Impl>(clock, std::move(*memory)));
 }
 
 Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
-  auto backend = MakeRedisBackend(options);
-  if (!backend) return backend.error();
-  auto fallback = store::MemoryStore::Create({.max_keys = kKeysWithoutRedis});
-  if (!fallback) return fallback.error();
-  return Limiter(std::make_unique<Impl>(std::move(*backend), std::move(*fallback)));
+  auto redis = RedisThread::Make(options);
+  if (!redis) return redis.error();
+  auto memory = store::MemoryStore::Create({.max_keys = kKeysWithoutRedis});
+  if (!memory) return memory.error();
+  return Limiter(std::make_unique<Impl>(TheSystemClock(), std::move(*memory), std::move(*redis)));
 }
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
                                 LimitStatus* status) {
   Use use = ToUse(limit, key, cost);
-  Call call;
-  impl_->Run(Operation::kCheck, {&use, 1}, call);
+  Call call{.uses = {&use, 1}};
+  impl_->Run(call);
   if (status != nullptr) *status = StatusOf(call, use);
-  return Decided(call, [&](std::size_t) { return limit.on_failure; });
+  return DecisionOf(call, [&](std::size_t) { return limit.on_failure == FailureMode::kClosed; });
 }
 
 Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
                                std::int64_t cost) const {
   Use use = ToUse(limit, key, cost);
-  Call call;
-  impl_->Run(Operation::kPeek, {&use, 1}, call);
-  return Decided(call, [&](std::size_t) { return limit.on_failure; });
+  Call call{.operation = Operation::kPeek, .uses = {&use, 1}};
+  impl_->Run(call);
+  return DecisionOf(call, [&](std::size_t) { return limit.on_failure == FailureMode::kClosed; });
 }
 
 Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
@@ -186,13 +172,13 @@ Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
   std::array<Use, kOnStack> few;
   std::vector<Use> many(uses.size() > kOnStack ? uses.size() : 0);
   const std::span<Use> asked = many.empty() ? std::span(few).first(uses.size()) : std::span(many);
-  for (std::size_t i = 0; i < uses.size(); ++i) Ask(uses[i], asked[i]);
-  Call call;
-  impl_->Run(Operation::kCheck, asked, call);
+  for (std::size_t i = 0; i < uses.size(); ++i) Fill(uses[i], asked[i]);
+  Call call{.uses = asked};
+  impl_->Run(call);
   for (std::size_t i = 0; i < std::min(statuses.size(), uses.size()); ++i) {
     statuses[i] = StatusOf(call, asked[i]);
   }
-  return Decided(call, [&](std::size_t i) { return FailureModeOf(uses[i]); });
+  return DecisionOf(call, [&](std::size_t i) { return FailsClosed(uses[i]); });
 }
 
 Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
@@ -217,13 +203,15 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
   std::size_t allowed = 0;
   for (std::size_t done = 0; done < uses.size(); done += kOnStack) {
     const auto portion = uses.subspan(done, std::min(kOnStack, uses.size() - done));
-    for (std::size_t i = 0; i < portion.size(); ++i) Ask(portion[i], asked[i]);
-    impl_->backend->RunBatch({pointers.data(), portion.size()});
+    for (std::size_t i = 0; i < portion.size(); ++i) Fill(portion[i], asked[i]);
+    impl_->RunBatch({pointers.data(), portion.size()});
     for (std::size_t i = 0; i < portion.size(); ++i) {
       Decision& decision = decisions[done + i];
-      // Nothing else can be wrong with a use that was looked at above.
-      const FailureMode mode = FailureModeOf(portion[i]);
-      decision = calls[i].ok ? limiter::Headline(calls[i]) : Degraded({&mode, 1});
+      // The uses are valid, so an error is the store's.
+      decision = calls[i].ok ? limiter::DecisionOf(calls[i])
+                             : limiter::DecideWithoutStore(calls[i].uses, [&](std::size_t) {
+                                 return FailsClosed(portion[i]);
+                               });
       allowed += decision.allowed ? 1 : 0;
       if (!statuses.empty()) statuses[done + i] = StatusOf(calls[i], asked[i]);
     }
@@ -273,8 +261,8 @@ std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_vie
   store::Inspection inspection;
   Use use = ToUse(limit, key, 0);
   use.inspection = &inspection;
-  Call call;
-  impl_->Run(Operation::kInspect, {&use, 1}, call);
+  Call call{.operation = Operation::kInspect, .uses = {&use, 1}};
+  impl_->Run(call);
   if (!call.ok || !inspection.live) return std::nullopt;
   KeyInfo info{.name = {},
                .id = 0,
@@ -288,7 +276,8 @@ std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_vie
 }
 
 bool Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const {
-  return impl_->backend->Walk([&](const store::KeyState& key) {
+  if (impl_->redis) return false;
+  impl_->memory->Walk(impl_->clock.Now(), [&](const store::KeyState& key) {
     return visit({.name = key.name,
                   .id = key.id,
                   .limit = key.limit,
@@ -297,8 +286,14 @@ bool Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const
                   .grant = key.inspection.grant,
                   .touched = key.inspection.touched});
   });
+  return true;
 }
 
-LimiterStats Limiter::Stats() const { return impl_->backend->Stats(); }
+LimiterStats Limiter::Stats() const {
+  if (impl_->redis) return {};
+  const store::MemoryStoreStats stats = impl_->memory->StatsApprox();
+  return {
+      .keys = stats.keys, .bytes = stats.bytes, .expired = stats.expired, .refused = stats.refused};
+}
 
 }  // namespace sluice

@@ -6,34 +6,40 @@
 
 #include <sluice/limiter.h>
 
-#include "lib/backend.h"
-#include "limiter/question.h"
+#include "lib/redis_thread.h"
+#include "limiter/check_request.h"
+#include "limiter/limiter.h"
+#include "store/memory/memory_store.h"
 #include "store/store.h"
 
 namespace sluice {
 
 struct RulesOfThread;
 
-/// What went wrong, with its explanation.
+/// An error code with its explanation.
 Error ToError(ErrorCode code);
 
-/// One limit that an answered question met, with all that is needed to undo it later; and the use
+/// One limit that a decided check matched, with all that is needed to undo it later; and the use
 /// that does so. The status must outlive the use.
-RuleStatus StatusOf(const limiter::Question& question, std::size_t use);
+RuleStatus StatusOf(const limiter::CheckRequest& check, std::size_t use);
 store::Use UseOf(const RuleStatus& taken);
 
 struct Limiter::Impl {
-  std::unique_ptr<Backend> backend;
-  /// For rules that are `local`, while the backend can't tell. Null: there is none.
-  std::unique_ptr<store::Store> fallback;
+  const Clock& clock;
+  /// Holds all limits; with Redis, those of `local` rules while Redis fails.
+  std::unique_ptr<store::MemoryStore> memory;
+  std::unique_ptr<RedisThread> redis{};  ///< Null: limits live in memory.
+  const limiter::Settings settings{};
 
-  void Run(store::Operation operation, std::span<store::Use> uses, store::Call& call) const;
-  /// Operations on one key: what it says then, and whether anything was there to be affected.
+  /// Answers the call, or several calls of one limit each; sets their time.
+  void Run(store::Call& call) const;
+  void RunBatch(std::span<store::Call* const> calls) const;
+  /// Operations on one key: its verdict, and whether anything was there to be affected.
   Result<Verdict> RunOne(store::Operation operation, store::Use& use) const;
   bool Affects(store::Operation operation, store::Use& use) const;
-  /// By rules; the answer is in `rules.question`.
-  void Ask(RulesOfThread& rules, store::Operation operation, std::span<const Attribute> attributes,
-           std::int64_t cost);
+  /// Decides by rules; the result is in `rules.check`.
+  void Decide(RulesOfThread& rules, store::Operation operation,
+              std::span<const Attribute> attributes, std::int64_t cost);
 };
 
 }  // namespace sluice

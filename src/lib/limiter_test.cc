@@ -40,7 +40,7 @@ NamedLimit Slots(std::int64_t limit = 2) {
 class LimiterTest : public testing::Test {
  protected:
   std::int64_t Remaining(const NamedLimit& limit, std::string_view key = "k") const {
-    return limiter_.Peek(limit, key, 0)->headline.remaining;
+    return limiter_.Peek(limit, key, 0)->tightest.remaining;
   }
   bool Allowed(const NamedLimit& limit, std::string_view key = "k", std::int64_t cost = 1) {
     return limiter_.Check(limit, key, cost)->allowed;
@@ -62,21 +62,21 @@ TEST_F(LimiterTest, CallsPassUntilTheLimitIsReached) {
   EXPECT_FALSE(Allowed(Bucket()));
 }
 
-TEST_F(LimiterTest, AnAllowedCallIsToldWhatIsLeft) {
+TEST_F(LimiterTest, AnAllowedCallReportsWhatIsLeft) {
   const auto decision = limiter_.Check(Bucket(), "k", 3);
-  EXPECT_EQ(decision->headline.limit, 10);
-  EXPECT_EQ(decision->headline.remaining, 7);
-  EXPECT_EQ(decision->headline.retry_after, Micros{0});
-  EXPECT_EQ(decision->headline.reset_after, seconds(3));
+  EXPECT_EQ(decision->tightest.limit, 10);
+  EXPECT_EQ(decision->tightest.remaining, 7);
+  EXPECT_EQ(decision->tightest.retry_after, Micros{0});
+  EXPECT_EQ(decision->tightest.reset_after, seconds(3));
   EXPECT_FALSE(decision->degraded);
 }
 
-TEST_F(LimiterTest, ADeniedCallSucceedsAfterTheWaitThatItWasToldAndNotBefore) {
+TEST_F(LimiterTest, ADeniedCallSucceedsAfterRetryAfterAndNotBefore) {
   Take(Bucket(), 10);
   const auto denied = limiter_.Check(Bucket(), "k", 4);
-  ASSERT_EQ(denied->headline.outcome, Outcome::kDenied);
-  EXPECT_EQ(denied->headline.retry_after, seconds(4));
-  clock_.Advance(denied->headline.retry_after - Micros{1});
+  ASSERT_EQ(denied->tightest.outcome, Outcome::kDenied);
+  EXPECT_EQ(denied->tightest.retry_after, seconds(4));
+  clock_.Advance(denied->tightest.retry_after - Micros{1});
   EXPECT_FALSE(Allowed(Bucket(), "k", 4));
   clock_.Advance(Micros{1});
   EXPECT_TRUE(Allowed(Bucket(), "k", 4));
@@ -88,11 +88,11 @@ TEST_F(LimiterTest, ADeniedCallTakesNothing) {
   EXPECT_EQ(Remaining(Bucket()), 2);
 }
 
-TEST_F(LimiterTest, ACostThatCanNeverFitIsToldApartFromWaiting) {
+TEST_F(LimiterTest, ACostThatCanNeverFitIsDistinguishedFromWaiting) {
   const auto decision = limiter_.Check(Bucket(), "k", 11);
   EXPECT_FALSE(decision->allowed);
-  EXPECT_EQ(decision->headline.outcome, Outcome::kNeverFits);
-  EXPECT_EQ(decision->headline.retry_after, kMaxWait);
+  EXPECT_EQ(decision->tightest.outcome, Outcome::kNeverFits);
+  EXPECT_EQ(decision->tightest.retry_after, kMaxWait);
 }
 
 TEST_F(LimiterTest, ACostOfZeroIsNeverDenied) {
@@ -131,7 +131,7 @@ TEST_F(LimiterTest, APeekSaysWhatACheckWouldSayButForWhatItTakes) {
   const auto peeked = limiter_.Peek(Bucket(), "k", 3);
   const auto checked = limiter_.Check(Bucket(), "k", 3);
   EXPECT_FALSE(peeked->allowed);
-  EXPECT_EQ(peeked->headline, checked->headline);
+  EXPECT_EQ(peeked->tightest, checked->tightest);
 }
 
 TEST_F(LimiterTest, APeekTakesNothing) {
@@ -268,7 +268,7 @@ TEST_F(LimiterTest, TheHeadlineOfADenialIsTheLimitWithTheLongestWait) {
   const std::array<LimitUse, 2> uses{{{.limit = &quick, .key = "k"}, {.limit = &slow, .key = "k"}}};
   const auto decision = limiter_.CheckAll(uses);
   EXPECT_EQ(decision->index, 1);
-  EXPECT_EQ(decision->headline.retry_after, minutes(1));
+  EXPECT_EQ(decision->tightest.retry_after, minutes(1));
 }
 
 TEST_F(LimiterTest, TheHeadlineOfAPassIsTheLimitInWhichFewestSuchCallsFit) {
@@ -368,7 +368,7 @@ TEST_F(LimiterTest, ABatchDecidesAsOneByOneWould) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const auto decision = one_by_one.Check(limit, keys[i]);
     EXPECT_EQ(decisions[i].allowed, decision->allowed) << i;
-    EXPECT_EQ(decisions[i].headline, decision->headline) << i;
+    EXPECT_EQ(decisions[i].tightest, decision->tightest) << i;
   }
 }
 
@@ -444,12 +444,12 @@ TEST_F(LimiterTest, AResetForgetsGrants) {
 TEST_F(LimiterTest, AChargeIsNeverDeniedAndLeavesDebt) {
   EXPECT_EQ(limiter_.Charge(Bucket(), "k", 25)->outcome, Outcome::kAllowed);
   EXPECT_EQ(limiter_.Inspect(Bucket(), "k")->level, -15);
-  EXPECT_EQ(Remaining(Bucket()), 0) << "what callers are told is never below zero";
+  EXPECT_EQ(Remaining(Bucket()), 0) << "reported quotas are never below zero";
 }
 
 TEST_F(LimiterTest, DebtIsPaidBeforeAnythingPasses) {
   ASSERT_TRUE(limiter_.Charge(Bucket(), "k", 25));
-  EXPECT_EQ(limiter_.Check(Bucket(), "k")->headline.retry_after, seconds(16));
+  EXPECT_EQ(limiter_.Check(Bucket(), "k")->tightest.retry_after, seconds(16));
 }
 
 // Refund and Settle.
@@ -605,7 +605,7 @@ TEST_F(LimiterTest, AWalkPassesOverKeysThatHoldNoInformation) {
   });
 }
 
-TEST_F(LimiterTest, AWalkStopsWhenItIsToldTo) {
+TEST_F(LimiterTest, AWalkStopsOnRequest) {
   for (int i = 0; i < 100; ++i) Take(Window(), 1, std::to_string(i));
   int visited = 0;
   limiter_.ForEachKey([&](const KeyInfo&) { return ++visited < 3; });
@@ -625,7 +625,7 @@ TEST_F(LimiterTest, NamesAreNotKeptUnlessAskedFor) {
   });
 }
 
-TEST(LimiterNamesTest, NamesThatAreKeptAreToldPercentEncoded) {
+TEST(LimiterNamesTest, KeptNamesAreReportedPercentEncoded) {
   const FakeClock clock(kStart);
   auto limiter = Limiter::InMemory({.keep_names = true, .clock = &clock}).value();
   for (const char* key : {"alice", "b}:o b", "carol"}) ASSERT_TRUE(limiter.Check(Window(), key));
@@ -691,7 +691,7 @@ TEST_F(FullLimiterTest, ANewKeyOfALimitThatFailsClosedIsDeniedDegraded) {
   const auto decision = limiter_.Check(closed_, "second");
   EXPECT_FALSE(decision->allowed);
   EXPECT_TRUE(decision->degraded);
-  EXPECT_GT(decision->headline.retry_after, Micros{0});
+  EXPECT_GT(decision->tightest.retry_after, Micros{0});
 }
 
 TEST_F(FullLimiterTest, ACallThatCouldNotBeCountedHasAnEmptyReceipt) {
@@ -706,7 +706,7 @@ TEST_F(FullLimiterTest, ACallOverSeveralLimitsOfWhichOneHasNoRoomTakesFromNone) 
       {{.limit = &open_, .key = "first"}, {.limit = &open_, .key = "second"}}};
   std::array<LimitStatus, 2> statuses;
   EXPECT_TRUE(limiter_.CheckAll(uses, statuses)->degraded);
-  EXPECT_EQ(limiter_.Peek(open_, "first", 0)->headline.remaining, 7);
+  EXPECT_EQ(limiter_.Peek(open_, "first", 0)->tightest.remaining, 7);
   EXPECT_EQ(statuses[0].receipt, Receipt{});
 }
 

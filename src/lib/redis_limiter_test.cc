@@ -9,10 +9,10 @@
 
 #include <sluice/sluice.h>
 
+#include "redis/testing/documented_user.h"
 #include "redis/testing/redis_cluster.h"
 #include "redis/testing/redis_server.h"
 #include "redis/testing/sentinel_set.h"
-#include "store/redis/testing/documented_user.h"
 
 namespace sluice {
 namespace {
@@ -90,7 +90,7 @@ TEST(RedisLimiterTest, EveryOperationWorksAsInMemory) {
   const NamedLimit limit = PerDay(10);
   LimitStatus status;
   ASSERT_TRUE(limiter.Check(limit, "a", 4, &status)->allowed);
-  EXPECT_EQ(limiter.Peek(limit, "a")->headline.remaining, 6);
+  EXPECT_EQ(limiter.Peek(limit, "a")->tightest.remaining, 6);
   EXPECT_EQ(limiter.Settle(limit, "a", status.receipt, 7)->remaining, 3);
   EXPECT_EQ(limiter.Charge(limit, "a", 5)->remaining, 0);
   EXPECT_EQ(limiter.Inspect(limit, "a")->level, -2);
@@ -109,7 +109,7 @@ TEST(RedisLimiterTest, EveryOperationWorksAsInMemory) {
   const std::vector<LimitUse> uses{{.limit = &limit, .key = "b"}, {.limit = &few, .key = "b"}};
   EXPECT_TRUE(limiter.CheckAll(uses)->allowed);
   EXPECT_FALSE(limiter.CheckAll(uses)->allowed);
-  EXPECT_EQ(limiter.Peek(limit, "b")->headline.remaining, 9);
+  EXPECT_EQ(limiter.Peek(limit, "b")->tightest.remaining, 9);
 
   std::vector<Decision> decisions(uses.size());
   EXPECT_EQ(*limiter.CheckBatch(uses, decisions), 1U);
@@ -131,8 +131,8 @@ TEST(RedisLimiterTest, WithoutRedisTheFailureModeAnswersAndItHealsByItself) {
   Decision decision = *limiter.Check(PerDay(1000), "a");
   for (; decision.degraded; ++tries) decision = *limiter.Check(PerDay(1000), "a");
   // A try that was not answered in time may have been counted.
-  EXPECT_LE(decision.headline.remaining, 999);
-  EXPECT_GE(decision.headline.remaining, 1000 - tries);
+  EXPECT_LE(decision.tightest.remaining, 999);
+  EXPECT_GE(decision.tightest.remaining, 1000 - tries);
 }
 
 TEST(RedisLimiterTest, TheDocumentedUserMayDoEverythingOverTls) {
@@ -140,7 +140,7 @@ TEST(RedisLimiterTest, TheDocumentedUserMayDoEverythingOverTls) {
   const std::string password_file = (server.folder() / "password").string();
   std::ofstream(password_file) << "a-long-one\n";
   server.Do("ACL SETUSER sluice" +
-            store::testing::Join(store::testing::DocumentedUser("a-long-one")));
+            redis::testing::Join(redis::testing::DocumentedUser("a-long-one")));
   Limiter limiter =
       Limiter::OnRedis({.url = "rediss://sluice@127.0.0.1:" + std::to_string(server.port()) +
                                "?ca_file=" + server.certificates().ca_file +
@@ -160,7 +160,7 @@ TEST(RedisLimiterTest, TheDocumentedUserMayDoEverythingOverTls) {
     ASSERT_TRUE(decision.allowed);
     EXPECT_FALSE(decision.degraded);
     EXPECT_EQ(limiter.Settle(limit, "a", status.receipt, 7)->remaining, 3);
-    EXPECT_EQ(limiter.Peek(limit, "a")->headline.remaining, 3);
+    EXPECT_EQ(limiter.Peek(limit, "a")->tightest.remaining, 3);
     EXPECT_EQ(limiter.Charge(limit, "a", 5)->remaining, 0);
     EXPECT_EQ(limiter.Inspect(limit, "a")->level, -2);
     EXPECT_EQ(limiter.Grant(limit, "a", 2)->remaining, 2);

@@ -5,44 +5,20 @@
 #include <sluice/limiter.h>
 
 #include "base/clock.h"
-#include "lib/backend.h"
 #include "lib/limiter_parts.h"
 #include "lib/rules_in_force.h"
 #include "limiter/limiter.h"
 
 namespace sluice {
-namespace {
 
-using limiter::Question;
+using limiter::CheckRequest;
 using store::Operation;
 
-// A backend as the store that it hides.
-class BackendStore final : public store::Store {
- public:
-  explicit BackendStore(Backend& backend) : backend_(backend) {}
-
-  store::Answered Submit(store::Call& call) override {
-    backend_.Run(call);
-    return store::Answered::kNow;
-  }
-  void SubmitBatch(std::span<store::Call* const> calls) override { backend_.RunBatch(calls); }
-
- private:
-  Backend& backend_;
-};
-
-const limiter::Settings& AlwaysEnforced() {
-  static const limiter::Settings settings;
-  return settings;
-}
-
-}  // namespace
-
-RuleStatus StatusOf(const Question& question, std::size_t i) {
-  const store::Use& use = question.uses()[i];
-  const rules::MetLimit& met = question.met(i);
-  return {.rule = met.rule->id,
-          .name = met.limit->name,
+RuleStatus StatusOf(const CheckRequest& check, std::size_t i) {
+  const store::Use& use = check.uses()[i];
+  const match::MatchedLimit& matched = check.matched(i);
+  return {.rule = matched.rule->id,
+          .name = matched.limit->name,
           .is_shadow = use.mode == Mode::kShadow,
           .limit = *use.limit,
           .verdict = use.verdict,
@@ -59,44 +35,43 @@ store::Use UseOf(const RuleStatus& taken) {
   use.limit = &taken.limit;
   use.slot = taken.receipt.slot;
   use.receipt = taken.receipt;
-  use.may_lease = taken.is_leased;
+  if (limiter::IsOverflowKey(use.key)) use.kind = store::KeyKind::kOverflow;
   return use;
 }
 
-void Limiter::Impl::Ask(RulesOfThread& rules, Operation operation,
-                        std::span<const Attribute> attributes, std::int64_t cost) {
-  Question& question = rules.question;
-  question.Clear();
-  question.operation = operation;
-  question.cost = cost;
-  for (const Attribute& attribute : attributes) question.Add(attribute.name, attribute.value);
-  BackendStore store(*backend);
-  limiter::Limiter limiter(store, fallback.get(), rules.reader, AlwaysEnforced());
-  limiter.StartLocalFrom(backend->Leases());
-  // A store in memory looks at its own clock.
-  limiter.Ask(question, fallback ? TheSystemClock().Now() : WallTime{});
+void Limiter::Impl::Decide(RulesOfThread& rules, Operation operation,
+                           std::span<const Attribute> attributes, std::int64_t cost) {
+  CheckRequest& check = rules.check;
+  check.Clear();
+  check.operation = operation;
+  check.cost = cost;
+  for (const Attribute& attribute : attributes) check.Add(attribute.name, attribute.value);
+  store::Store& store = redis ? static_cast<store::Store&>(*redis) : *memory;
+  limiter::Limiter limiter(store, redis ? memory.get() : nullptr, rules.reader, settings);
+  if (redis) limiter.StartLocalFrom(&redis->leases());
+  limiter.Decide(check, clock.Now());
 }
 
 Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribute> attributes,
                                     std::int64_t cost, std::vector<RuleStatus>* statuses) {
   RulesOfThread& of_thread = RulesOfThread::For(rules.impl_->live, rules.impl_);
-  impl_->Ask(of_thread, Operation::kCheck, attributes, cost);
-  const Question& question = of_thread.question;
+  impl_->Decide(of_thread, Operation::kCheck, attributes, cost);
+  const CheckRequest& check = of_thread.check;
   if (statuses != nullptr) statuses->clear();
-  if (question.ruling == Ruling::kInvalid) return ToError(question.error);
-  RuleDecision decision{.ruling = question.ruling,
-                        .allowed = question.allowed,
-                        .degraded = question.degraded,
-                        .headline = question.headline.headline};
-  const std::size_t told = question.headline.index;
-  if (told < question.uses().size() && question.uses()[told].mode != Mode::kShadow) {
-    const rules::MetLimit& met = question.met(told);
-    decision.rule = met.rule->id;
-    decision.limit = met.limit->name;
+  if (check.ruling == Ruling::kInvalid) return ToError(check.error);
+  RuleDecision decision{.ruling = check.ruling,
+                        .allowed = check.allowed,
+                        .degraded = check.degraded,
+                        .tightest = check.decision.tightest};
+  const std::size_t tightest = check.decision.index;
+  if (tightest < check.uses().size() && check.uses()[tightest].mode != Mode::kShadow) {
+    const match::MatchedLimit& matched = check.matched(tightest);
+    decision.rule = matched.rule->id;
+    decision.limit = matched.limit->name;
   }
   if (statuses != nullptr) {
-    for (std::size_t i = 0; i < question.uses().size(); ++i) {
-      statuses->push_back(StatusOf(question, i));
+    for (std::size_t i = 0; i < check.uses().size(); ++i) {
+      statuses->push_back(StatusOf(check, i));
     }
   }
   return decision;
@@ -104,8 +79,8 @@ Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribut
 
 std::size_t Limiter::Reset(const Rules& rules, std::span<const Attribute> attributes) {
   RulesOfThread& of_thread = RulesOfThread::For(rules.impl_->live, rules.impl_);
-  impl_->Ask(of_thread, Operation::kReset, attributes, 0);
-  return of_thread.question.affected;
+  impl_->Decide(of_thread, Operation::kReset, attributes, 0);
+  return of_thread.check.affected;
 }
 
 Result<Verdict> Limiter::Settle(const RuleStatus& taken, std::int64_t actual_cost) {

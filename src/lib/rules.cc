@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "lib/rules_in_force.h"
-#include "rules/rule_set.h"
+#include "match/rule_set.h"
 
 namespace sluice {
 namespace {
@@ -14,18 +14,15 @@ namespace {
 // A thread seldom checks by more rules than these.
 constexpr std::size_t kRulesOfAThread = 4;
 
-std::string DescribeAll(const std::vector<rules::Mistake>& mistakes) {
+std::string Joined(const std::vector<std::string>& lines) {
   std::string text;
-  for (const rules::Mistake& mistake : mistakes) {
-    if (!text.empty()) text += '\n';
-    text += Describe(mistake);
-  }
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
   return text;
 }
 
-Result<std::uint64_t> VersionOf(const rules::LoadReport& report) {
-  if (report.outcome == rules::LoadOutcome::kRefused) {
-    return Error{ErrorCode::kInvalidRules, DescribeAll(report.mistakes)};
+Result<std::uint64_t> VersionOf(const LoadReport& report) {
+  if (report.outcome == LoadOutcome::kRefused) {
+    return Error{ErrorCode::kInvalidRules, Joined(report.errors)};
   }
   return report.version;
 }
@@ -41,29 +38,30 @@ Rules::Rules(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Rules::Rules(Rules&&) noexcept = default;
 Rules& Rules::operator=(Rules&&) noexcept = default;
 
-// A thread that checked by these rules may hold them a little longer; nobody watches for it.
+// A thread that checked by these rules may hold them a little longer, without a watch.
 Rules::~Rules() {
   if (impl_) impl_->watch.reset();
 }
 
 Result<Rules> Rules::FromText(std::string_view yaml, const std::string& name) {
   auto impl = std::make_shared<Impl>();
-  auto version = VersionOf(impl->live.Load(name, yaml, TheSystemClock().Now()));
+  auto version = VersionOf(LoadRules(impl->live, name, yaml, TheSystemClock().Now()));
   if (!version) return version.error();
   return Rules(std::move(impl));
 }
 
 Result<Rules> Rules::FromFile(const std::string& path) {
   auto impl = std::make_shared<Impl>();
-  rules::FileWatcher watcher(path);
+  FileWatcher watcher{WatchedFiles(path)};
   auto version =
-      VersionOf(impl->live.Load(watcher.LookNow(SteadyClock::Now()), TheSystemClock().Now()));
+      VersionOf(LoadRules(impl->live, watcher.ReadNow(SteadyClock::Now()), TheSystemClock().Now()));
   if (!version) return version.error();
-  rules::LiveRules& live = impl->live;
+  Live<match::RuleSet>& live = impl->live;
   try {
-    impl->watch = std::make_unique<rules::WatchThread>(
-        std::move(watcher),
-        [&live](const rules::FileChange& change) { live.Load(change, TheSystemClock().Now()); });
+    impl->watch = std::make_unique<WatchThread>(std::vector<WatchThread::Watch>{
+        {.watcher = std::move(watcher), .on_change = [&live](const FileChange& change) {
+           LoadRules(live, change, TheSystemClock().Now());
+         }}});
   } catch (const std::system_error& error) {
     return Error{ErrorCode::kInvalidOptions, path + " can't be watched: " + error.what()};
   }
@@ -72,7 +70,7 @@ Result<Rules> Rules::FromFile(const std::string& path) {
 
 Result<std::uint64_t> Rules::Replace(std::string_view yaml) {
   return VersionOf(
-      impl_->live.Load(impl_->live.Status().active.file, yaml, TheSystemClock().Now()));
+      LoadRules(impl_->live, impl_->live.Active().source, yaml, TheSystemClock().Now()));
 }
 
 Result<std::uint64_t> Rules::Rollback(std::uint64_t version) {
@@ -83,26 +81,28 @@ Result<std::uint64_t> Rules::Rollback(std::uint64_t version) {
 }
 
 RulesInfo Rules::Info() const {
-  const rules::RulesStatus status = impl_->live.Status();
-  return {.version = status.active.number,
-          .fingerprint = status.active.fingerprint,
-          .rules = status.active.rules->file().rules.size(),
-          .since = status.active.since,
+  const LiveVersion<match::RuleSet> active = impl_->live.Active();
+  const LiveStatus status = impl_->live.Status();
+  return {.version = active.number,
+          .fingerprint = active.fingerprint,
+          .rules = active.value->file().rules.size(),
+          .since = active.since,
           .failing = status.failing,
-          .last_error = DescribeAll(status.last_error)};
+          .last_error = Joined(*status.last_error)};
 }
 
-RulesOfThread* RulesOfThread::Find(const rules::LiveRules& live) {
+RulesOfThread* RulesOfThread::Find(const Live<match::RuleSet>& live) {
   for (RulesOfThread& rules : KnownToThread()) {
     if (rules.live == &live) return &rules;
   }
   return nullptr;
 }
 
-RulesOfThread& RulesOfThread::Add(const rules::LiveRules& live, std::shared_ptr<const void> owner) {
+RulesOfThread& RulesOfThread::Add(const Live<match::RuleSet>& live,
+                                  std::shared_ptr<const void> owner) {
   auto& known = KnownToThread();
   if (known.size() == kRulesOfAThread) known.pop_front();
-  return known.emplace_back(std::move(owner), &live, rules::RulesReader(live));
+  return known.emplace_back(std::move(owner), &live, LiveReader<match::RuleSet>(live));
 }
 
 }  // namespace sluice

@@ -62,7 +62,40 @@ TEST_F(RulesTest, RequestsAndTokensAreOneDecision) {
   EXPECT_TRUE(Check(rules, {{"user", "alice"}, {"model", "small"}, {"tokens", "700"}})->allowed);
 }
 
-TEST_F(RulesTest, CallersAreNotToldOfShadowRules) {
+// The clock starts at 2030-03-17T17:46:40Z.
+TEST_F(RulesTest, ARuleBeginsAndEndsByItself) {
+  const Rules rules = *Rules::FromText(
+      "rules: [{ id: sale, limit: 1/h, starts_at: 2030-03-17T17:46:50Z,"
+      " expires_at: 2030-03-17T17:47:00Z }]");
+  EXPECT_EQ(Check(rules, {{"api_key", "a"}})->ruling, Ruling::kNoRule);
+  clock_.Advance(seconds(10));
+  EXPECT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
+  EXPECT_FALSE(Check(rules, {{"api_key", "a"}})->allowed);
+  clock_.Advance(seconds(10));
+  EXPECT_EQ(Check(rules, {{"api_key", "a"}})->ruling, Ruling::kNoRule);
+}
+
+TEST_F(RulesTest, ARolloutGivesNewNumbersToAShareOfTheCallers) {
+  // Of this rule, sk_1 is at 32.29 % and sk_2 at 40.68 %.
+  const Rules rules =
+      *Rules::FromText("rules: [{ id: api, limit: 9/h, rollout: { percent: 35, from: 4/h } }]");
+  EXPECT_TRUE(Check(rules, {{"api_key", "sk_1"}})->allowed);
+  EXPECT_EQ(statuses_[0].verdict.remaining, 8);
+  EXPECT_TRUE(Check(rules, {{"api_key", "sk_2"}})->allowed);
+  EXPECT_EQ(statuses_[0].verdict.remaining, 3);
+}
+
+TEST_F(RulesTest, OneLimitOfARuleMayBeInShadow) {
+  const Rules rules = *Rules::FromText(
+      "rules: [{ id: api, limits: { real: 9/h, trial: { limit: 1/h, shadow: true } } }]");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
+  ASSERT_EQ(statuses_.size(), 2U);
+  EXPECT_FALSE(statuses_[0].is_shadow);
+  EXPECT_TRUE(statuses_[1].is_shadow);
+  EXPECT_EQ(statuses_[1].verdict.outcome, Outcome::kDenied);
+}
+
+TEST_F(RulesTest, ShadowRulesAreNotReportedToCallers) {
   const Rules rules = *Rules::FromText("rules: [{ id: quiet, shadow: true, limit: 1/h }]");
   const auto decision = Check(rules, {{"api_key", "a"}});
   EXPECT_TRUE(decision->allowed);
@@ -105,7 +138,7 @@ TEST_F(RulesTest, ACostThatMakesNoSenseIsAnError) {
   EXPECT_TRUE(statuses_.empty());
 }
 
-TEST_F(RulesTest, MistakesAreAllTold) {
+TEST_F(RulesTest, AllErrorsAreReported) {
   const auto rules =
       Rules::FromText("rules: [{ id: a, limt: 3/min }, { id: b, limit: x }]", "my.yaml");
   ASSERT_FALSE(rules.ok());
@@ -125,7 +158,7 @@ TEST_F(RulesTest, ReplacedRulesLetKeysKeepWhatTheyHaveLeft) {
   EXPECT_TRUE(rules.Info().failing);
   EXPECT_EQ(rules.Info().version, 2U) << "the old rules stay";
   ASSERT_EQ(*rules.Rollback(1), 3U);
-  EXPECT_EQ(Check(rules, {{"api_key", "a"}}, 0)->headline.limit, 10);
+  EXPECT_EQ(Check(rules, {{"api_key", "a"}}, 0)->tightest.limit, 10);
   EXPECT_EQ(rules.Rollback(77).error().code, ErrorCode::kInvalidRules);
 }
 
@@ -144,7 +177,7 @@ TEST_F(RulesTest, AFileIsWatched) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(RulesTest, AMissingFileIsToldByName) {
+TEST_F(RulesTest, AMissingFileIsReportedByName) {
   const auto rules = Rules::FromFile("/nowhere/rules.yaml");
   ASSERT_FALSE(rules.ok());
   EXPECT_THAT(rules.error().message, HasSubstr("/nowhere/rules.yaml"));

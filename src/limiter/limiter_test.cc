@@ -17,31 +17,31 @@
 #include "algo/lease.h"
 #include "base/clock.h"
 #include "lease/lease_table.h"
+#include "match/load_rules.h"
 #include "store/testing/model_store.h"
 
 namespace sluice::limiter {
 namespace {
 
-using rules::LoadOutcome;
 using std::chrono::seconds;
-using store::Answered;
+using store::Completion;
 using store::Operation;
 
 constexpr WallTime kStart{seconds(1'900'000'000)};
 
-// A store that may be told to answer later, or not to know.
+// A store that can answer later, or fail.
 class FickleStore final : public store::Store {
  public:
-  Answered Submit(store::Call& call) override {
+  Completion Submit(store::Call& call) override {
     if (failure) {
       call.ok = false;
       call.error = *failure;
-      return Answered::kNow;
+      return Completion::kNow;
     }
     if (!answers_later) return model_.Submit(call);
     call.pending = true;
     waiting_.push_back(&call);
-    return Answered::kLater;
+    return Completion::kLater;
   }
   void SubmitBatch(std::span<store::Call* const> calls) override {
     for (store::Call* call : calls) Submit(*call);
@@ -66,30 +66,28 @@ class FickleStore final : public store::Store {
 class LimiterTest : public ::testing::Test {
  protected:
   void Load(std::string_view yaml) {
-    const rules::LoadReport report = live_.Load("rules.yaml", yaml, kStart);
-    std::string mistakes;
-    for (const rules::Mistake& mistake : report.mistakes) mistakes += Describe(mistake) + "\n";
-    ASSERT_EQ(report.outcome, LoadOutcome::kActivated) << mistakes;
+    const LoadReport report = LoadRules(live_, "rules.yaml", yaml, kStart);
+    ASSERT_EQ(report.outcome, LoadOutcome::kActivated) << ::testing::PrintToString(report.errors);
   }
 
-  const Question& Ask(std::string_view api_key, std::int64_t cost = 1,
-                      Operation operation = Operation::kCheck) {
-    question_.Clear();
-    question_.operation = operation;
-    question_.cost = cost;
-    question_.Add("api_key", api_key);
-    EXPECT_EQ(limiter_.Ask(question_, now_), Answered::kNow);
-    return question_;
+  const CheckRequest& Ask(std::string_view api_key, std::int64_t cost = 1,
+                          Operation operation = Operation::kCheck) {
+    check_.Clear();
+    check_.operation = operation;
+    check_.cost = cost;
+    check_.Add("api_key", api_key);
+    EXPECT_EQ(limiter_.Decide(check_, now_), Completion::kNow);
+    return check_;
   }
 
   WallTime now_ = kStart;
   FickleStore store_;
   store::testing::ModelStore fallback_;
-  rules::LiveRules live_;
-  rules::RulesReader reader_{live_};
+  Live<match::RuleSet> live_;
+  LiveReader<match::RuleSet> reader_{live_};
   Settings settings_;
   Limiter limiter_{store_, &fallback_, reader_, settings_};
-  Question question_;
+  CheckRequest check_;
 };
 
 constexpr std::string_view kThreeAMinute = R"(
@@ -102,19 +100,121 @@ rules:
 
 TEST_F(LimiterTest, WithoutRulesEverythingPasses) {
   EXPECT_EQ(Ask("alice").ruling, Ruling::kNoRule);
-  EXPECT_TRUE(question_.allowed);
+  EXPECT_TRUE(check_.allowed);
 }
 
 TEST_F(LimiterTest, ARuleCountsEachClientApart) {
   Load(kThreeAMinute);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Ask("alice").allowed);
-  const Question& denied = Ask("alice");
+  const CheckRequest& denied = Ask("alice");
   EXPECT_EQ(denied.ruling, Ruling::kDecided);
   EXPECT_FALSE(denied.allowed);
-  EXPECT_EQ(denied.headline.headline.outcome, Outcome::kDenied);
+  EXPECT_EQ(denied.decision.tightest.outcome, Outcome::kDenied);
   ASSERT_EQ(denied.uses().size(), 1U);
-  EXPECT_EQ(denied.met(0).rule->id, "api");
+  EXPECT_EQ(denied.matched(0).rule->id, "api");
   EXPECT_TRUE(Ask("bob").allowed);
+}
+
+TEST_F(LimiterTest, OnlyChecksByRulesHaveMatchedAttributes) {
+  Load(kThreeAMinute);
+  const CheckRequest& by_rules = Ask("alice");
+  ASSERT_EQ(by_rules.matched_attributes().size(), 1U);
+  EXPECT_EQ(by_rules.matched_attributes()[0].name, "api_key");
+  EXPECT_EQ(by_rules.matched_attributes()[0].value, "alice");
+  check_.Clear();
+  check_.Add("api_key", "alice");
+  check_.AddLimit({.scope = "own", .tag = "alice"},
+                  *Limit::FixedWindow({.limit = 1, .window = seconds(1)}), 1);
+  EXPECT_EQ(limiter_.Decide(check_, now_), Completion::kNow);
+  EXPECT_TRUE(check_.matched_attributes().empty());
+}
+
+// kStart is 2030-03-17T17:46:40Z.
+TEST_F(LimiterTest, ARuleBeginsAndEndsByItself) {
+  Load(
+      "rules: [{ id: api, limit: 1/h, starts_at: 2030-03-17T17:46:50Z,"
+      " expires_at: 2030-03-17T17:47:00Z }]");
+  EXPECT_EQ(Ask("alice").ruling, Ruling::kNoRule);
+  now_ = kStart + seconds(10);
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_EQ(check_.ruling, Ruling::kDecided);
+  EXPECT_FALSE(Ask("alice").allowed);
+  now_ = kStart + seconds(20);
+  EXPECT_EQ(Ask("alice").ruling, Ruling::kNoRule);
+  EXPECT_TRUE(check_.allowed);
+}
+
+TEST_F(LimiterTest, SchedulesFollowTheClockOfTheStore) {
+  Load("rules: [{ id: api, limit: 1/h, starts_at: 2030-03-17T17:46:50Z }]");
+  settings_.store_clock_ahead = seconds(9);
+  EXPECT_EQ(Ask("alice").ruling, Ruling::kNoRule);
+  settings_.store_clock_ahead = seconds(10);
+  EXPECT_EQ(Ask("alice").ruling, Ruling::kDecided);
+}
+
+TEST_F(LimiterTest, ACallerThatMovesIntoARolloutKeepsItsBudget) {
+  // sk_2 is at 40.68 % of the callers of this rule.
+  Load(
+      "rules: [{ id: api, algorithm: fixed_window, limit: 5/h,"
+      " rollout: { percent: 35, from: 2/h } }]");
+  EXPECT_TRUE(Ask("sk_2").allowed);
+  EXPECT_TRUE(Ask("sk_2").allowed);
+  EXPECT_FALSE(Ask("sk_2").allowed);
+  EXPECT_EQ(check_.matched(0).cohort, match::Cohort::kOld);
+  Load(
+      "rules: [{ id: api, algorithm: fixed_window, limit: 5/h,"
+      " rollout: { percent: 45, from: 2/h } }]");
+  EXPECT_TRUE(Ask("sk_2").allowed);
+  EXPECT_EQ(check_.matched(0).cohort, match::Cohort::kNew);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 2) << "two were taken before";
+}
+
+TEST_F(LimiterTest, AShadowLimitBesideAnEnforcedOneNeverDenies) {
+  Load("rules: [{ id: api, limits: { real: 3/h, trial: { limit: 1/h, shadow: true } } }]");
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_TRUE(Ask("alice").allowed);
+  ASSERT_EQ(check_.uses().size(), 2U);
+  EXPECT_EQ(check_.uses()[0].mode, Mode::kEnforce);
+  EXPECT_EQ(check_.uses()[1].mode, Mode::kShadow);
+  EXPECT_EQ(check_.uses()[1].verdict.outcome, Outcome::kDenied);
+  EXPECT_EQ(check_.decision.index, 0) << "callers hear of the enforced limit";
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_FALSE(Ask("alice").allowed);
+}
+
+TEST_F(LimiterTest, ARuleMayDenyCallsThatLackAnAttribute) {
+  Load("rules: [{ id: api, per: tenant, on_missing: deny, limit: 3/m }]");
+  const CheckRequest& denied = Ask("alice");
+  EXPECT_EQ(denied.ruling, Ruling::kDecided);
+  EXPECT_FALSE(denied.allowed);
+  EXPECT_EQ(denied.decision.tightest.outcome, Outcome::kNeverFits);
+  ASSERT_EQ(denied.lacking().size(), 1U);
+  EXPECT_EQ(denied.lacking()[0]->id, "api");
+}
+
+TEST_F(LimiterTest, CallsThatLackAnAttributeMayShareABudget) {
+  Load("rules: [{ id: api, per: tenant, on_missing: shared, limit: 2/m }]");
+  EXPECT_TRUE(Ask("alice").allowed);
+  EXPECT_TRUE(Ask("bob").allowed);
+  EXPECT_FALSE(Ask("carol").allowed);
+}
+
+TEST_F(LimiterTest, AShadowRuleOnlySaysThatItWouldDenyCallsThatLackAnAttribute) {
+  Load("rules: [{ id: api, per: tenant, on_missing: deny, shadow: true, limit: 3/m }]");
+  const CheckRequest& passed = Ask("alice");
+  EXPECT_TRUE(passed.allowed);
+  ASSERT_EQ(passed.uses().size(), 1U);
+  EXPECT_EQ(passed.uses()[0].verdict.outcome, Outcome::kNeverFits);
+}
+
+TEST_F(LimiterTest, MissingAttributesOfOneCallAreNotReportedForTheNext) {
+  Load("rules: [{ id: api, per: tenant, limit: 3/m }]");
+  EXPECT_EQ(Ask("alice").lacking().size(), 1U);
+  check_.Clear();
+  check_.AddLimit({.scope = "own", .tag = "alice"},
+                  *Limit::FixedWindow({.limit = 1, .window = seconds(1)}), 1);
+  limiter_.Decide(check_, now_);
+  EXPECT_TRUE(check_.lacking().empty());
 }
 
 TEST_F(LimiterTest, OnlyLeasedRulesMayBeDecidedByTokensTakenAhead) {
@@ -137,7 +237,7 @@ TEST_F(LimiterTest, AGrantIsSpentFirst) {
   Load(kThreeAMinute);
   Ask("alice", 10, Operation::kGrant);
   EXPECT_TRUE(Ask("alice", 12).allowed);
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 1);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 1);
 }
 
 TEST_F(LimiterTest, ListsComeBeforeRules) {
@@ -148,13 +248,13 @@ allow: ["friend_*"]
 deny: ["friend_lost"]
 )");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask("friend_1").ruling, Ruling::kAllowListed);
-  EXPECT_TRUE(question_.allowed);
-  EXPECT_TRUE(question_.uses().empty());
+  EXPECT_TRUE(check_.allowed);
+  EXPECT_TRUE(check_.uses().empty());
   EXPECT_EQ(Ask("friend_lost").ruling, Ruling::kDenyListed);
-  EXPECT_FALSE(question_.allowed);
+  EXPECT_FALSE(check_.allowed);
 }
 
-TEST_F(LimiterTest, ACallThatNoRuleMeetsGetsTheDefault) {
+TEST_F(LimiterTest, ACallThatNoRuleMatchesGetsTheDefault) {
   Load(R"(
 rules:
   - { id: api, match: { api_key: alice }, limit: 1/h }
@@ -162,21 +262,21 @@ default: deny
 )");
   EXPECT_TRUE(Ask("alice").allowed);
   EXPECT_EQ(Ask("bob").ruling, Ruling::kNoRule);
-  EXPECT_FALSE(question_.allowed);
+  EXPECT_FALSE(check_.allowed);
 }
 
-TEST_F(LimiterTest, ShadowRulesAreJudgedAndNeverDeny) {
+TEST_F(LimiterTest, ShadowRulesAreEvaluatedAndNeverDeny) {
   Load(R"(
 rules:
   - { id: tight, shadow: true, limit: 1/h }
   - { id: wide, limit: 3/h }
 )");
   EXPECT_TRUE(Ask("alice").allowed);
-  const Question& second = Ask("alice");
+  const CheckRequest& second = Ask("alice");
   EXPECT_TRUE(second.allowed);
   ASSERT_EQ(second.uses().size(), 2U);
   EXPECT_EQ(second.uses()[0].verdict.outcome, Outcome::kDenied);
-  EXPECT_EQ(second.headline.index, 1) << "callers are not told of shadow rules";
+  EXPECT_EQ(second.decision.index, 1) << "shadow rules are not reported";
 }
 
 TEST_F(LimiterTest, EnforcementCanBeSwitchedWhileRunning) {
@@ -188,10 +288,10 @@ rules:
   EXPECT_FALSE(Ask("alice").allowed);
   settings_.enforcement = Enforcement::kShadow;
   EXPECT_TRUE(Ask("alice").allowed);
-  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kDenied) << "it is still judged";
+  EXPECT_EQ(check_.uses()[0].verdict.outcome, Outcome::kDenied) << "it is still judged";
   settings_.enforcement = Enforcement::kOff;
   EXPECT_EQ(Ask("alice").ruling, Ruling::kNotEnforced);
-  EXPECT_TRUE(question_.uses().empty());
+  EXPECT_TRUE(check_.uses().empty());
   settings_.enforcement = Enforcement::kOn;
   EXPECT_FALSE(Ask("alice").allowed);
 }
@@ -202,10 +302,10 @@ rules:
   - { id: closed, match: { api_key: alice }, reject_all: true }
 )");
   store_.failure = ErrorCode::kStoreUnavailable;
-  const Question& rejected = Ask("alice");
+  const CheckRequest& rejected = Ask("alice");
   EXPECT_EQ(rejected.ruling, Ruling::kDecided);
   EXPECT_FALSE(rejected.allowed);
-  EXPECT_EQ(rejected.headline.headline.outcome, Outcome::kNeverFits);
+  EXPECT_EQ(rejected.decision.tightest.outcome, Outcome::kNeverFits);
 }
 
 TEST_F(LimiterTest, ACostThatARuleForbidsIsRefusedAndTakesNothing) {
@@ -214,7 +314,7 @@ rules:
   - { id: api, limit: 10/h, max_cost: 5 }
 )");
   EXPECT_EQ(Ask("alice", 6).ruling, Ruling::kInvalid);
-  EXPECT_EQ(question_.error, ErrorCode::kInvalidCost);
+  EXPECT_EQ(check_.error, ErrorCode::kInvalidCost);
   EXPECT_EQ(Ask("alice", -1).ruling, Ruling::kInvalid);
   EXPECT_EQ(Ask("alice", 5).uses()[0].verdict.remaining, 5);
 }
@@ -226,52 +326,52 @@ rules:
   - { id: ours, per: [], algorithm: concurrency, limit: 5 }
 )");
   EXPECT_TRUE(Ask("alice").allowed);
-  const std::uint64_t slot = question_.slot;
+  const std::uint64_t slot = check_.slot;
   EXPECT_NE(slot, 0U);
   EXPECT_FALSE(Ask("alice").allowed);
-  question_.Clear();
-  question_.operation = Operation::kRelease;
-  question_.slot = slot;
-  question_.Add("api_key", "alice");
-  limiter_.Ask(question_, now_);
-  EXPECT_EQ(question_.affected, 2U);
+  check_.Clear();
+  check_.operation = Operation::kRelease;
+  check_.slot = slot;
+  check_.Add("api_key", "alice");
+  limiter_.Decide(check_, now_);
+  EXPECT_EQ(check_.affected, 2U);
   EXPECT_TRUE(Ask("alice").allowed);
 }
 
 TEST_F(LimiterTest, LimitsOfTheCallersOwnNeedNoRules) {
   const Limit two = *Limit::FixedWindow({.limit = 2, .window = seconds(60)});
   for (const bool expected : {true, true, false}) {
-    question_.Clear();
-    question_.AddLimit({.scope = ":throttle", .tag = "alice"}, two, 1);
-    limiter_.Ask(question_, now_);
-    EXPECT_EQ(question_.ruling, Ruling::kDecided);
-    EXPECT_EQ(question_.allowed, expected);
-    EXPECT_EQ(question_.met(0).rule, nullptr);
+    check_.Clear();
+    check_.AddLimit({.scope = ":throttle", .tag = "alice"}, two, 1);
+    limiter_.Decide(check_, now_);
+    EXPECT_EQ(check_.ruling, Ruling::kDecided);
+    EXPECT_EQ(check_.allowed, expected);
+    EXPECT_EQ(check_.matched(0).rule, nullptr);
   }
 }
 
 TEST_F(LimiterTest, EnforcementIsForLimitsOfTheCallersOwnToo) {
   const Limit one = *Limit::FixedWindow({.limit = 1, .window = seconds(60)});
   const auto ask = [&](Operation operation = Operation::kCheck) {
-    question_.Clear();
-    question_.operation = operation;
-    question_.AddLimit({.scope = ":throttle", .tag = "alice"}, one, 1);
-    limiter_.Ask(question_, now_);
-    return question_.allowed;
+    check_.Clear();
+    check_.operation = operation;
+    check_.AddLimit({.scope = ":throttle", .tag = "alice"}, one, 1);
+    limiter_.Decide(check_, now_);
+    return check_.allowed;
   };
   settings_.enforcement = Enforcement::kOff;
   EXPECT_TRUE(ask());
-  EXPECT_EQ(question_.ruling, Ruling::kNotEnforced);
-  EXPECT_TRUE(question_.uses().empty());
+  EXPECT_EQ(check_.ruling, Ruling::kNotEnforced);
+  EXPECT_TRUE(check_.uses().empty());
   settings_.enforcement = Enforcement::kOn;
   EXPECT_TRUE(ask()) << "while it was off nothing was taken";
   EXPECT_FALSE(ask());
   settings_.enforcement = Enforcement::kShadow;
   EXPECT_TRUE(ask());
-  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kDenied) << "it is still judged";
+  EXPECT_EQ(check_.uses()[0].verdict.outcome, Outcome::kDenied) << "it is still judged";
   settings_.enforcement = Enforcement::kOff;
   ask(Operation::kReset);
-  EXPECT_EQ(question_.affected, 1U) << "what is no check goes on";
+  EXPECT_EQ(check_.affected, 1U) << "other operations go on";
 }
 
 TEST_F(LimiterTest, AnInspectionTellsOfEachLimit) {
@@ -279,10 +379,10 @@ TEST_F(LimiterTest, AnInspectionTellsOfEachLimit) {
   Ask("alice", 5, Operation::kGrant);
   Ask("alice", 6);
   Ask("alice", 0, Operation::kInspect);
-  ASSERT_EQ(question_.uses().size(), 1U);
-  EXPECT_TRUE(question_.inspection(0).live);
-  EXPECT_EQ(question_.inspection(0).level, 2);
-  EXPECT_EQ(question_.inspection(0).grant, 0);
+  ASSERT_EQ(check_.uses().size(), 1U);
+  EXPECT_TRUE(check_.inspection(0).live);
+  EXPECT_EQ(check_.inspection(0).level, 2);
+  EXPECT_EQ(check_.inspection(0).grant, 0);
 }
 
 TEST_F(LimiterTest, ARuleThatHidesIsHeadlineOnlyWhereItDenies) {
@@ -292,63 +392,63 @@ rules:
   - { id: loud, limit: 3/h }
 )");
   EXPECT_TRUE(Ask("alice").allowed);
-  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "loud");
+  EXPECT_EQ(check_.matched(check_.decision.index).rule->id, "loud");
   EXPECT_FALSE(Ask("alice").allowed);
-  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "quiet");
+  EXPECT_EQ(check_.matched(check_.decision.index).rule->id, "quiet");
 }
 
 TEST_F(LimiterTest, AnAnswerThatComesLaterFindsItsRulesThoughTheyHaveChanged) {
   Load(kThreeAMinute);
   store_.answers_later = true;
-  question_.Clear();
-  question_.Add("api_key", std::string("alice"));
+  check_.Clear();
+  check_.Add("api_key", std::string("alice"));
   std::string heard;
-  question_.context = &heard;
-  question_.on_done = [](Question& done, void* context) {
-    *static_cast<std::string*>(context) = done.met(0).rule->id;
+  check_.context = &heard;
+  check_.on_done = [](CheckRequest& done, void* context) {
+    *static_cast<std::string*>(context) = done.matched(0).rule->id;
   };
-  ASSERT_EQ(limiter_.Ask(question_, now_), Answered::kLater);
+  ASSERT_EQ(limiter_.Decide(check_, now_), Completion::kLater);
   for (int i = 0; i < 12; ++i) {
     Load("rules: [{ id: other" + std::to_string(i) + ", limit: 1/h }]");
-    Question unused;
+    CheckRequest unused;
     unused.Add("api_key", "bob");
     store_.answers_later = false;
-    limiter_.Ask(unused, now_);
+    limiter_.Decide(unused, now_);
     store_.answers_later = true;
   }
   EXPECT_EQ(heard, "");
   store_.AnswerAll();
   EXPECT_EQ(heard, "api");
-  EXPECT_TRUE(question_.allowed);
+  EXPECT_TRUE(check_.allowed);
 }
 
 // ---- Several at once.
 
 // Tells who passed: "+-?" if the second did not, and the third is not answered yet.
-std::string AskedAtOnce(Limiter& limiter, std::deque<Question>& questions, WallTime now) {
-  std::vector<Question*> all;
-  for (Question& question : questions) all.push_back(&question);
-  limiter.AskBatch(all, now);
+std::string AskedAtOnce(Limiter& limiter, std::deque<CheckRequest>& checks, WallTime now) {
+  std::vector<CheckRequest*> all;
+  for (CheckRequest& check : checks) all.push_back(&check);
+  limiter.DecideBatch(all, now);
   std::string passed;
-  for (const Question& question : questions) {
-    passed += question.pending() ? '?' : question.allowed ? '+' : '-';
+  for (const CheckRequest& check : checks) {
+    passed += check.pending() ? '?' : check.allowed ? '+' : '-';
   }
   return passed;
 }
 
 TEST_F(LimiterTest, QuestionsThatAreAskedAtOnceAreAnsweredOneAfterTheOther) {
   Load(kThreeAMinute);
-  std::deque<Question> questions(Limiter::kMostAtOnce);
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    questions[i].Add("api_key", i == 1 ? "bob" : "alice");
+  std::deque<CheckRequest> checks(Limiter::kMostAtOnce);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    checks[i].Add("api_key", i == 1 ? "bob" : "alice");
   }
-  questions[5].operation = Operation::kReset;
-  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_).substr(0, 5), "++++-");
-  EXPECT_EQ(questions[5].affected, 1U);
-  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_).substr(6), "+++-------");
+  checks[5].operation = Operation::kReset;
+  EXPECT_EQ(AskedAtOnce(limiter_, checks, now_).substr(0, 5), "++++-");
+  EXPECT_EQ(checks[5].affected, 1U);
+  EXPECT_EQ(AskedAtOnce(limiter_, checks, now_).substr(6), "+++-------");
 }
 
-TEST_F(LimiterTest, NoQuestionsAtOnceAreNoneAtAll) { limiter_.AskBatch({}, now_); }
+TEST_F(LimiterTest, NoQuestionsAtOnceAreNoneAtAll) { limiter_.DecideBatch({}, now_); }
 
 TEST_F(LimiterTest, OfQuestionsAtOnceSomeNeedNoStore) {
   Load(R"(
@@ -357,28 +457,28 @@ rules:
   - { id: api, match: { api_key: "a*" }, limit: 1/s }
 )");
   store_.answers_later = true;
-  std::deque<Question> questions(4);
-  questions[0].Add("api_key", "mallory");
-  questions[1].Add("api_key", "alice");
-  questions[2].Add("api_key", "bob");
-  questions[3].AddLimit({.scope = "s", .tag = "t"},
-                        *Limit::FixedWindow({.limit = 1, .window = seconds(60)}), 2);
-  EXPECT_EQ(AskedAtOnce(limiter_, questions, now_), "-?+?");
-  EXPECT_EQ(questions[0].ruling, Ruling::kDenyListed);
-  EXPECT_EQ(questions[2].ruling, Ruling::kNoRule);
+  std::deque<CheckRequest> checks(4);
+  checks[0].Add("api_key", "mallory");
+  checks[1].Add("api_key", "alice");
+  checks[2].Add("api_key", "bob");
+  checks[3].AddLimit({.scope = "s", .tag = "t"},
+                     *Limit::FixedWindow({.limit = 1, .window = seconds(60)}), 2);
+  EXPECT_EQ(AskedAtOnce(limiter_, checks, now_), "-?+?");
+  EXPECT_EQ(checks[0].ruling, Ruling::kDenyListed);
+  EXPECT_EQ(checks[2].ruling, Ruling::kNoRule);
   for (int i = 0; i < 12; ++i) Load("rules: [{ id: o" + std::to_string(i) + ", limit: 1/h }]");
-  Question other;
+  CheckRequest other;
   other.Add("api_key", "carol");
-  limiter_.Ask(other, now_);
+  limiter_.Decide(other, now_);
   std::string heard;
-  questions[1].context = &heard;
-  questions[1].on_done = [](Question& done, void* context) {
-    *static_cast<std::string*>(context) = done.met(0).rule->id;
+  checks[1].context = &heard;
+  checks[1].on_done = [](CheckRequest& done, void* context) {
+    *static_cast<std::string*>(context) = done.matched(0).rule->id;
   };
   store_.AnswerAll();
   EXPECT_EQ(heard, "api");
-  EXPECT_TRUE(questions[1].allowed);
-  EXPECT_EQ(questions[3].headline.headline.outcome, Outcome::kNeverFits);
+  EXPECT_TRUE(checks[1].allowed);
+  EXPECT_EQ(checks[3].decision.tightest.outcome, Outcome::kNeverFits);
 }
 
 // ---- When the store can't tell.
@@ -387,20 +487,20 @@ TEST_F(LimiterTest, RulesAreOpenUnlessTheySayOtherwise) {
   Load(kThreeAMinute);
   store_.failure = ErrorCode::kStoreTimeout;
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Ask("alice").allowed);
-  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
-  EXPECT_TRUE(question_.degraded);
-  EXPECT_EQ(question_.error, ErrorCode::kStoreTimeout);
+  EXPECT_EQ(check_.ruling, Ruling::kDegraded);
+  EXPECT_TRUE(check_.degraded);
+  EXPECT_EQ(check_.error, ErrorCode::kStoreTimeout);
 }
 
-TEST_F(LimiterTest, MoreLimitsThanACallCanMeetAreAnsweredAsAStoreThatFailed) {
+TEST_F(LimiterTest, MoreLimitsThanACallCanMatchAreAnsweredAsAFailedStore) {
   std::string rules = "rules:\n";
   for (std::size_t i = 0; i <= kMaxLimitsPerCall; ++i) {
     rules += "  - { id: r" + std::to_string(i) + ", match: { api_key: alice }, limit: 1/h }\n";
   }
   Load(rules);
   EXPECT_TRUE(Ask("alice").allowed);
-  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
-  EXPECT_EQ(question_.error, ErrorCode::kTooManyLimits);
+  EXPECT_EQ(check_.ruling, Ruling::kDegraded);
+  EXPECT_EQ(check_.error, ErrorCode::kTooManyLimits);
   Load(rules + "  - { id: shut, limit: 1/h, on_store_failure: closed }\n");
   EXPECT_FALSE(Ask("alice").allowed);
 }
@@ -413,11 +513,11 @@ rules:
 )");
   store_.failure = ErrorCode::kStoreUnavailable;
   EXPECT_FALSE(Ask("alice").allowed);
-  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
-  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "closed");
+  EXPECT_EQ(check_.ruling, Ruling::kDegraded);
+  EXPECT_EQ(check_.matched(check_.decision.index).rule->id, "closed");
 }
 
-TEST_F(LimiterTest, AClosedShadowRuleDeniesNobody) {
+TEST_F(LimiterTest, AClosedShadowRuleDeniesNothing) {
   Load("rules: [{ id: closed, shadow: true, limit: 1/h, on_store_failure: closed }]");
   store_.failure = ErrorCode::kStoreUnavailable;
   EXPECT_TRUE(Ask("alice").allowed);
@@ -430,18 +530,18 @@ rules:
 )");
   store_.failure = ErrorCode::kStoreUnavailable;
   EXPECT_TRUE(Ask("alice").allowed);
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 1);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 1);
   EXPECT_TRUE(Ask("alice").allowed);
   EXPECT_FALSE(Ask("alice").allowed);
-  EXPECT_TRUE(question_.degraded);
-  EXPECT_EQ(question_.headline.headline.outcome, Outcome::kDenied);
+  EXPECT_TRUE(check_.degraded);
+  EXPECT_EQ(check_.decision.tightest.outcome, Outcome::kDenied);
   EXPECT_TRUE(Ask("bob").allowed);
 }
 
-TEST_F(LimiterTest, AMistakeOfTheCallersIsNotTheStoresFailure) {
+TEST_F(LimiterTest, AnErrorOfTheCallerIsNotAFailureOfTheStore) {
   Load(kThreeAMinute);
   EXPECT_EQ(Ask(std::string(kMaxKeyBytes + 1, 'x')).ruling, Ruling::kInvalid);
-  EXPECT_EQ(question_.error, ErrorCode::kInvalidKey);
+  EXPECT_EQ(check_.error, ErrorCode::kInvalidKey);
 }
 
 // ---- Several servers without their store.
@@ -453,12 +553,12 @@ class DegradedTest : public LimiterTest {
   int CountAllowed(std::string_view api_key, int calls, std::string_view ip = {}) {
     int allowed = 0;
     for (int i = 0; i < calls; ++i) {
-      question_.Clear();
-      question_.Add("api_key", api_key);
-      if (!ip.empty()) question_.Add("ip", ip);
-      EXPECT_EQ(limiter_.Ask(question_, now_), Answered::kNow);
-      EXPECT_TRUE(question_.degraded);
-      if (question_.allowed) ++allowed;
+      check_.Clear();
+      check_.Add("api_key", api_key);
+      if (!ip.empty()) check_.Add("ip", ip);
+      EXPECT_EQ(limiter_.Decide(check_, now_), Completion::kNow);
+      EXPECT_TRUE(check_.degraded);
+      if (check_.allowed) ++allowed;
     }
     return allowed;
   }
@@ -470,7 +570,7 @@ TEST_F(DegradedTest, EachOfSeveralServersHasItsShareOfALocalLimit) {
       "}]");
   settings_.servers = 4;
   EXPECT_EQ(CountAllowed("alice", 20), 2);
-  EXPECT_EQ(question_.headline.headline.limit, 2);
+  EXPECT_EQ(check_.decision.tightest.limit, 2);
   settings_.servers = 100;
   EXPECT_EQ(CountAllowed("bob", 20), 1);
 }
@@ -479,16 +579,17 @@ TEST_F(DegradedTest, EachOfSeveralServersHasItsShareOfALocalLimit) {
 class LeasedBefore : public DegradedTest {
  protected:
   void Know(std::int64_t left) {
-    const store::Use& use = question_.uses()[0];
+    const store::Use& use = check_.uses()[0];
     const SteadyTime now = SteadyClock::Now();
-    const algo::lease::Request request = table_.Ask(use.key, *use.limit, 1, 1, now);
+    const algo::lease::Request request = table_.MakeRequest(use.key, *use.limit, 1, 1, now);
     algo::lease::Grant grant;
     grant.left = left;
     grant.reset_after = std::chrono::hours(1);
-    table_.Granted(use.key, request, now, now, grant);
+    table_.Granted(use.key, *use.limit, request, now, now, grant);
   }
 
-  lease::LeaseTable table_{lease::TableOptions{.max_keys = 64}};
+  denial::DenialTable denials_;
+  lease::LeaseTable table_{lease::TableOptions{.max_keys = 64}, denials_};
 };
 
 TEST_F(LeasedBefore, ALocalLimitBeginsWithItsShareOfWhatWasLeft) {
@@ -498,7 +599,7 @@ TEST_F(LeasedBefore, ALocalLimitBeginsWithItsShareOfWhatWasLeft) {
   settings_.servers = 4;
   limiter_.StartLocalFrom(&table_);
   EXPECT_EQ(CountAllowed("bob", 1), 1);
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 249);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 249);
   Know(100);  // Less than what bob has here.
   EXPECT_EQ(CountAllowed("bob", 100), 25);
   Know(800);  // More.
@@ -528,8 +629,8 @@ TEST_F(DegradedTest, OpenRulesLetEachAddressPassAsOftenAsTheEmergencyLimitSays) 
   Load("rules: [{ id: api, limit: 1000/h }]");
   settings_.emergency = *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(10)});
   EXPECT_EQ(CountAllowed("alice", 15, "192.0.2.1"), 10);
-  EXPECT_FALSE(question_.allowed);
-  EXPECT_EQ(question_.headline.headline.limit, 10);
+  EXPECT_FALSE(check_.allowed);
+  EXPECT_EQ(check_.decision.tightest.limit, 10);
   EXPECT_EQ(CountAllowed("bob", 15, "192.0.2.1"), 0) << "the same address";
   EXPECT_EQ(CountAllowed("alice", 15, "192.0.2.2"), 10);
   EXPECT_EQ(CountAllowed("carol", 15), 10) << "without an address, each caller for itself";
@@ -545,141 +646,140 @@ TEST_F(DegradedTest, OtherRulesHaveNothingToDoWithTheEmergencyLimit) {
   EXPECT_EQ(CountAllowed("alice", 30, "192.0.2.1"), 20);
 }
 
-// ---- Limits of rules that the caller has met itself.
+// ---- Limits of rules that the caller has matched itself.
 
 class ChosenLimitsTest : public LimiterTest {
  protected:
   ChosenLimitsTest() {
-    const auto report = other_.Load("other.yaml", R"(
+    const auto report = LoadRules(other_, "other.yaml", R"(
 rules:
   - { id: three, algorithm: fixed_window, limit: 3, window: 60 }
   - { id: two, algorithm: fixed_window, limit: 2, window: 60, on_store_failure: closed }
   - { id: none, reject_all: true }
   - { id: lent, limit: 100/s, consistency: leased }
 )",
-                                    kStart);
-    for (const rules::Mistake& mistake : report.mistakes) ADD_FAILURE() << Describe(mistake);
+                                  kStart);
+    EXPECT_THAT(report.errors, ::testing::IsEmpty());
+    rules_ = other_.Active().value;
   }
 
   const rules::Rule& RuleOf(std::string_view id) const {
-    for (const rules::Rule& rule : other_.Active()->file().rules) {
+    for (const rules::Rule& rule : rules_->file().rules) {
       if (rule.id == id) return rule;
     }
     ADD_FAILURE() << id;
-    return other_.Active()->file().rules.front();
+    return rules_->file().rules.front();
   }
   void Add(std::string_view id, const Terms& terms = {}, std::int64_t cost = 1) {
     const rules::Rule& rule = RuleOf(id);
-    question_.AddMet({.rule = &rule,
-                      .limit = &rule.variants.usual.front(),
-                      .key = {.scope = id, .tag = "t"},
-                      .cost = cost},
-                     terms);
+    check_.AddMatched({.rule = &rule,
+                       .limit = &rule.variants.usual.front(),
+                       .key = {.scope = id, .tag = "t"},
+                       .cost = cost},
+                      terms);
   }
   bool AskAbout(std::initializer_list<std::string_view> ids) {
-    question_.Clear();
+    check_.Clear();
     for (const std::string_view id : ids) Add(id);
-    limiter_.Ask(question_, now_);
-    return question_.allowed;
+    limiter_.Decide(check_, now_);
+    return check_.allowed;
   }
 
-  rules::LiveRules other_;
+  Live<match::RuleSet> other_;
+  std::shared_ptr<const match::RuleSet> rules_;
 };
 
-TEST_F(ChosenLimitsTest, AreJudgedTogetherWhateverTheRulesInForceSay) {
+TEST_F(ChosenLimitsTest, AreEvaluatedTogetherWhateverTheRulesInForceSay) {
   Load("rules: [{ id: api, algorithm: fixed_window, limit: 1, window: 60 }]");
   EXPECT_TRUE(AskAbout({"three", "two"}));
   EXPECT_TRUE(AskAbout({"three", "two"}));
   EXPECT_FALSE(AskAbout({"three", "two"}));
-  EXPECT_EQ(question_.met(question_.headline.index).rule->id, "two");
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 1);
+  EXPECT_EQ(check_.matched(check_.decision.index).rule->id, "two");
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 1);
 }
 
 TEST_F(ChosenLimitsTest, MayBeLeasedIfTheirRuleSaysSo) {
   AskAbout({"lent", "three"});
-  EXPECT_TRUE(question_.uses()[0].may_lease);
-  EXPECT_FALSE(question_.uses()[1].may_lease);
+  EXPECT_TRUE(check_.uses()[0].may_lease);
+  EXPECT_FALSE(check_.uses()[1].may_lease);
 }
 
-TEST_F(ChosenLimitsTest, ARuleThatLetsNobodyPassNeedsNoStore) {
+TEST_F(ChosenLimitsTest, ARuleThatRejectsAllCallsNeedsNoStore) {
   store_.failure = ErrorCode::kStoreUnavailable;
   EXPECT_FALSE(AskAbout({"three", "none"}));
-  EXPECT_EQ(question_.ruling, Ruling::kDecided);
-  EXPECT_EQ(question_.uses()[1].verdict.outcome, Outcome::kNeverFits);
+  EXPECT_EQ(check_.ruling, Ruling::kDecided);
+  EXPECT_EQ(check_.uses()[1].verdict.outcome, Outcome::kNeverFits);
 }
 
-TEST_F(ChosenLimitsTest, InShadowARuleThatLetsNobodyPassDeniesNothing) {
-  question_.Clear();
+TEST_F(ChosenLimitsTest, InShadowARuleThatRejectsAllCallsDeniesNothing) {
+  check_.Clear();
   Add("none", {.mode = Mode::kShadow});
   Add("three");
-  limiter_.Ask(question_, now_);
-  EXPECT_TRUE(question_.allowed);
-  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kNeverFits);
+  limiter_.Decide(check_, now_);
+  EXPECT_TRUE(check_.allowed);
+  EXPECT_EQ(check_.uses()[0].verdict.outcome, Outcome::kNeverFits);
 }
 
 TEST_F(ChosenLimitsTest, TheirRulesSayWhatBecomesOfACallWhileTheStoreFails) {
   store_.failure = ErrorCode::kStoreUnavailable;
   EXPECT_TRUE(AskAbout({"three"}));
-  EXPECT_EQ(question_.ruling, Ruling::kDegraded);
+  EXPECT_EQ(check_.ruling, Ruling::kDegraded);
   EXPECT_FALSE(AskAbout({"three", "two"}));
-  EXPECT_EQ(question_.headline.index, 1);
+  EXPECT_EQ(check_.decision.index, 1);
 }
 
 TEST_F(ChosenLimitsTest, QuotasThatDisagreeLetCallsPassWhileTheStoreFails) {
   store_.failure = ErrorCode::kStoreUnavailable;
-  question_.Clear();
+  check_.Clear();
   Add("two", {.mode = Mode::kQuota});
-  limiter_.Ask(question_, now_);
-  EXPECT_FALSE(question_.allowed);
+  limiter_.Decide(check_, now_);
+  EXPECT_FALSE(check_.allowed);
   Add("three", {.mode = Mode::kQuota});
-  limiter_.Ask(question_, now_);
-  EXPECT_TRUE(question_.allowed);
+  limiter_.Decide(check_, now_);
+  EXPECT_TRUE(check_.allowed);
 }
 
 TEST_F(ChosenLimitsTest, TheSwitchIsForThemToo) {
   settings_.enforcement = Enforcement::kShadow;
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(AskAbout({"two"}));
-  EXPECT_EQ(question_.uses()[0].verdict.outcome, Outcome::kDenied);
+  EXPECT_EQ(check_.uses()[0].verdict.outcome, Outcome::kDenied);
   settings_.enforcement = Enforcement::kOff;
   EXPECT_TRUE(AskAbout({"none"}));
-  EXPECT_EQ(question_.ruling, Ruling::kNotEnforced);
+  EXPECT_EQ(check_.ruling, Ruling::kNotEnforced);
 }
 
 TEST_F(ChosenLimitsTest, TermsAreTheCallers) {
-  question_.Clear();
+  check_.Clear();
   Add("two", {.count_denied = true}, 5);
-  limiter_.Ask(question_, now_);
-  EXPECT_FALSE(question_.allowed);
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 0);
-  question_.Clear();
+  limiter_.Decide(check_, now_);
+  EXPECT_FALSE(check_.allowed);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 0);
+  check_.Clear();
   Add("three", {.only_looks = true});
-  limiter_.Ask(question_, now_);
-  EXPECT_EQ(question_.uses()[0].verdict.remaining, 3);
+  limiter_.Decide(check_, now_);
+  EXPECT_EQ(check_.uses()[0].verdict.remaining, 3);
 }
 
-TEST_F(ChosenLimitsTest, AreHeldUntilTheStoreHasAnswered) {
+TEST_F(ChosenLimitsTest, AreKeptUntilTheCheckIsCleared) {
   store_.answers_later = true;
-  struct Holder {
-    std::shared_ptr<const int> thing = std::make_shared<const int>(7);
-  } holder;
-  question_.Clear();
-  Add("three");
-  question_.SetHolder(
-      [](void* context) -> std::shared_ptr<const void> {
-        return std::move(static_cast<Holder*>(context)->thing);
-      },
-      &holder);
-  const std::weak_ptr<const int> thing = holder.thing;
-  bool was_there = false;
-  question_.on_done = [](Question& /*question*/, void* context) {
-    (*static_cast<std::function<void()>*>(context))();
+  Live<int> live;
+  const auto load = [&live](const char* fingerprint, int value) {
+    live.Load("", fingerprint, kStart, [&]() -> LiveCandidate<int> {
+      return {.value = std::make_shared<const int>(value)};
+    });
   };
-  std::function<void()> note = [&] { was_there = !thing.expired(); };
-  question_.context = &note;
-  EXPECT_EQ(limiter_.Ask(question_, now_), Answered::kLater);
-  EXPECT_FALSE(thing.expired());
+  load("a", 7);
+  LiveReader<int> reader(live);
+  check_.Clear();
+  Add("three");
+  check_.Keep(reader.Get());
+  const std::weak_ptr<const int> thing = live.Active().value;
+  load("b", 8);
+  reader.Get();
+  EXPECT_EQ(limiter_.Decide(check_, now_), Completion::kLater);
   store_.AnswerAll();
-  EXPECT_TRUE(was_there);
+  EXPECT_FALSE(thing.expired());
+  check_.Clear();
   EXPECT_TRUE(thing.expired());
 }
 

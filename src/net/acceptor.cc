@@ -14,7 +14,7 @@
 namespace sluice::net {
 namespace {
 
-// In one turn; whoever is left is accepted in the next, when others have had theirs.
+// In one turn; the remaining connections are accepted in the next one.
 constexpr int kMostAcceptsPerTurn = 256;
 constexpr int kMostAcceptsAtClose = 1 << 16;
 constexpr Micros kPause = std::chrono::milliseconds(50);
@@ -107,7 +107,7 @@ std::uint16_t PortOf(const Fd& socket) {
   return PeerAddress(bound).port();
 }
 
-// Removes the file of a socket that nobody listens on any more. Returns what is in the way, if
+// Removes the file of a socket without a listener. Returns what is in the way, if
 // anything.
 std::optional<Error> RemoveStale(const ListenAddress& address) {
   struct stat file{};
@@ -119,7 +119,7 @@ std::optional<Error> RemoveStale(const ListenAddress& address) {
   const Fd probe = OpenSocket(AF_UNIX);
   if (!probe) return CannotListen(address, errno);
   const SocketAddress to = UnixAddress(address.unix_path);
-  // Whoever answers, or is too busy to (EAGAIN), is alive.
+  // A listener that answers, or is too busy to (EAGAIN), is alive.
   if (connect(probe.get(), to.get(), to.size) == 0 || errno != ECONNREFUSED) {
     return CannotListen(address, EADDRINUSE);
   }
@@ -173,7 +173,7 @@ Result<Acceptor::Bound> Acceptor::Bind(const ListenOptions& options) {
     if (!bound.socket || bind(bound.socket.get(), to.get(), to.size) != 0) {
       return CannotListen(address, errno);
     }
-    // Nobody can connect before listen(): the mode is right from the beginning.
+    // No client can connect before listen(): the mode is right from the beginning.
     if (options.unix_mode && chmod(address.unix_path.c_str(), *options.unix_mode) != 0) {
       return Failed("can't set the mode of " + address.unix_path, errno);
     }
@@ -262,7 +262,7 @@ bool Acceptor::TurnAwayOne() {
   reserve_.Close();
   Fd unlucky(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   const int error = unlucky ? 0 : errno;
-  // Nobody is waiting: accept wants a descriptor even then.
+  // The backlog is empty: accept wants a descriptor even then.
   if (error != EAGAIN) counters_.fd_limit.Add();
   unlucky.Close();
   reserve_ = OpenReserve();

@@ -29,7 +29,7 @@ struct AcceptorCounters {
   Counter failed{};    ///< Other errors of accept; most are clients that left in the meantime.
 };
 
-/// Listens on one address and accepts whoever comes. Lives on its loop's thread.
+/// Listens on one address and accepts connections. Lives on its loop's thread.
 ///
 /// Without a free file descriptor it gives up one that it keeps for that, to take the connection
 /// and close it: clients learn at once, and nothing spins. Where even that fails, it looks again a
@@ -39,7 +39,7 @@ class Acceptor final : private Watcher {
   /// Gets a socket that does not block, does not delay small writes, and is closed on exec.
   using OnAccept = std::function<void(Fd socket, const PeerAddress& peer)>;
 
-  /// Listens from now on, and accepts once the loop runs. The file of a Unix socket that nobody
+  /// Listens from now on, and accepts once the loop runs. The file of a Unix socket without a
   /// listens on any more is replaced; anything else that is in the way is an error, as in
   /// "address in use: 127.0.0.1:8080".
   static Result<std::unique_ptr<Acceptor>> Listen(Loop& loop, const ListenOptions& options,

@@ -1,12 +1,13 @@
 #include "net/address.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include <arpa/inet.h>
 #include <sys/un.h>
+
+#include "base/parse_number.h"
 
 namespace sluice::net {
 namespace {
@@ -23,13 +24,6 @@ Error Problem(std::string_view text, std::string_view what) {
 bool IsNumeric(int family, const std::string& host) {
   in6_addr ignored{};
   return inet_pton(family, host.c_str(), &ignored) == 1;
-}
-
-std::optional<std::uint16_t> ParsePort(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return port;
 }
 
 Result<ListenAddress> ParseUnix(std::string_view text) {
@@ -57,13 +51,13 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   } else if (host.find(':') != std::string_view::npos) {
     return Problem(text, "an IPv6 address goes into brackets, as in [::1]:8080");
   }
-  const auto port = ParsePort(text.substr(colon + 1));
+  const auto port = ParseNumber<std::uint16_t>(text.substr(colon + 1));
   if (!port) return Problem(text, "the port must be a number from 0 to 65535");
   if (!brackets && (host.empty() || host == "*")) return ListenAddress{.port = *port};
   if (!brackets && host == "localhost") host = "127.0.0.1";
   ListenAddress address{.host = std::string(host), .port = *port};
   if (!IsNumeric(brackets ? AF_INET6 : AF_INET, address.host)) {
-    return Problem(text, brackets ? "there is no IPv6 address in the brackets"
+    return Problem(text, brackets ? "no IPv6 address in the brackets"
                                   : "the host must be an IPv4 address, [an IPv6 address], "
                                     "localhost, or nothing for every address");
   }

@@ -28,10 +28,10 @@ struct ListenAddress {
 /// not ours to guess.
 [[nodiscard]] Result<ListenAddress> ParseListenAddress(std::string_view text);
 
-/// What ParseListenAddress reads back.
+/// Formats an address so that ParseListenAddress can read it.
 [[nodiscard]] std::string ToText(const ListenAddress& address);
 
-/// Whom a connection comes from. Holds everything in itself.
+/// The address of a connection's peer. Self-contained.
 class PeerAddress {
  public:
   enum class Family : std::uint8_t { kUnix, kIpv4, kIpv6 };

@@ -1,3 +1,3 @@
-// Asio itself, compiled once for everybody.
+// Asio itself, compiled once.
 #include <boost/asio/impl/src.hpp>
 #include <boost/asio/ssl/impl/src.hpp>

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <pthread.h>
 
 #include "net/timer.h"
 
@@ -27,7 +28,7 @@ struct Loop::Core {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
       context.get_executor()};
   std::atomic<bool> stopped{false};
-  std::optional<SteadyTime> now;  // Empty until somebody asks.
+  std::optional<SteadyTime> now;  // Empty until first read.
   Readiness readiness;
   boost::asio::posix::stream_descriptor readiness_fd{context};
   bool awaits_readiness = false;
@@ -121,13 +122,17 @@ TurnEnd::~TurnEnd() {
                static_cast<TurnEnd*>(nullptr));
 }
 
-void TurnEnd::Ask() {
+void TurnEnd::Schedule() {
   if (asked_) return;
   asked_ = true;
   loop_.turn_ends_.push_back(this);
 }
 
-LoopThread::LoopThread() : thread_([this] { loop_.Run(); }) {}
+LoopThread::LoopThread()
+    : thread_([this] {
+        pthread_setname_np(pthread_self(), "sluice-loop");  // For those who look at threads.
+        loop_.Run();
+      }) {}
 
 LoopThread::~LoopThread() {
   loop_.Stop();
@@ -135,7 +140,7 @@ LoopThread::~LoopThread() {
 }
 
 void LoopThread::Do(const std::function<void()>& function) {
-  // Shared: whoever sets it may still be busy with it when the waiter has gone.
+  // Shared: the setter may still be using it when the waiter has gone.
   const auto done = std::make_shared<std::promise<void>>();
   loop_.Post([&function, done] {
     function();

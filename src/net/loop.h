@@ -24,7 +24,7 @@ class TurnEnd;
 class Loop {
  public:
   Loop();
-  /// What was posted and has not run never will.
+  /// Posted work that has not run is dropped.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -62,7 +62,7 @@ class Loop {
   void RunTurnEnds();
 
   std::unique_ptr<Core> core_;
-  std::vector<TurnEnd*> turn_ends_;          ///< Those that are due.
+  std::vector<TurnEnd*> turn_ends_;          ///< The ones that are due.
   std::vector<TurnEnd*> running_turn_ends_;  ///< Null: destroyed meanwhile.
 };
 
@@ -76,7 +76,7 @@ class TurnEnd {
   TurnEnd(const TurnEnd&) = delete;
   TurnEnd& operator=(const TurnEnd&) = delete;
 
-  void Ask();
+  void Schedule();
 
  private:
   friend class Loop;

@@ -80,7 +80,7 @@ TEST(TurnEndTest, ItRunsOnceAfterEverythingElseOfTheTurn) {
   for (int i = 0; i < 3; ++i) {
     loop.Post([&] {
       seen.emplace_back("work");
-      end.Ask();
+      end.Schedule();
     });
   }
   EXPECT_TRUE(loop.RunUntil([&] { return seen.size() >= 4; }, Soon()));
@@ -91,7 +91,7 @@ TEST(TurnEndTest, AskedForBeforeTheLoopRunsItDoesNotWait) {
   Loop loop;
   int ran = 0;
   TurnEnd end(loop, [&] { ++ran; });
-  end.Ask();
+  end.Schedule();
   EXPECT_TRUE(loop.RunUntil([&] { return ran == 1; }, Soon()));
 }
 
@@ -100,10 +100,10 @@ TEST(TurnEndTest, AskedForByItselfItRunsInTheNextTurn) {
   int ran = 0;
   TurnEnd* self = nullptr;
   TurnEnd end(loop, [&] {
-    if (++ran < 3) self->Ask();
+    if (++ran < 3) self->Schedule();
   });
   self = &end;
-  end.Ask();
+  end.Schedule();
   EXPECT_TRUE(loop.RunUntil([&] { return ran == 3; }, Soon()));
 }
 
@@ -113,13 +113,13 @@ TEST(TurnEndTest, OneMayDestroyAnother) {
   std::unique_ptr<TurnEnd> victim;
   TurnEnd end(loop, [&] { victim.reset(); });
   victim = std::make_unique<TurnEnd>(loop, [&] { ran = true; });
-  end.Ask();
-  victim->Ask();
+  end.Schedule();
+  victim->Schedule();
   EXPECT_TRUE(loop.RunUntil([&] { return victim == nullptr; }, Soon()));
   EXPECT_FALSE(ran);
 }
 
-TEST(LoopThreadTest, ItDoesWhatItIsToldOnItsThread) {
+TEST(LoopThreadTest, ItRunsPostedWorkOnItsThread) {
   LoopThread thread;
   std::thread::id where;
   thread.Do([&] { where = std::this_thread::get_id(); });

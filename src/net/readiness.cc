@@ -5,7 +5,6 @@
 namespace sluice::net {
 
 void Readiness::Watch(int fd, std::uint32_t events, Watcher& watcher) {
-  if (!set_) set_ = Fd(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = events;
   event.data.ptr = &watcher;

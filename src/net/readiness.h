@@ -10,10 +10,10 @@
 
 namespace sluice::net {
 
-/// Is told when a descriptor can be read or written.
+/// Callback for a descriptor that can be read or written.
 class Watcher {
  public:
-  /// What epoll says of it: EPOLLIN, EPOLLOUT and so on.
+  /// The events of epoll: EPOLLIN, EPOLLOUT and so on.
   virtual void OnReady(std::uint32_t events) = 0;
 
  protected:
@@ -25,14 +25,13 @@ class Watcher {
 /// writes.
 class Readiness {
  public:
-  /// Opens the set on the first Watch.
   void Watch(int fd, std::uint32_t events, Watcher& watcher);
   void Change(int fd, std::uint32_t events, Watcher& watcher);
   /// The watcher hears nothing more, even of what has been collected already.
   void Unwatch(int fd, const Watcher& watcher);
 
   [[nodiscard]] std::size_t watched() const { return watched_; }
-  /// Is itself readable when something is ready; -1 if nothing was ever watched.
+  /// The set's descriptor, which is readable when a watched one is ready.
   [[nodiscard]] int fd() const { return set_.get(); }
 
   /// Tells the watchers of what is ready now. Returns how many there were.
@@ -41,7 +40,8 @@ class Readiness {
  private:
   static constexpr std::size_t kMostEvents = 256;
 
-  Fd set_;
+  /// Opened at once: a process that has run out of descriptors later can still watch sockets.
+  Fd set_{epoll_create1(EPOLL_CLOEXEC)};
   std::size_t watched_ = 0;
   std::array<epoll_event, kMostEvents> events_{};
   int collected_ = 0;

@@ -50,7 +50,7 @@ void TuneTcp(int socket) {
 }
 
 std::string Reason(const error_code& error) {
-  // TLS calls it truncated if nobody said goodbye; Redis never does.
+  // TLS reports truncation without a close_notify; Redis never sends one.
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
     return "closed by the server";
   }
@@ -68,10 +68,10 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
         events_(&events),
         socket_(loop.context()),
         resolver_(loop.context()),
-        patience_(loop, [this] { End("no connection within the connect timeout"); }) {}
+        connect_timer_(loop, [this] { End("no connection within the connect timeout"); }) {}
 
   void Start() {
-    patience_.Set(loop_.Now() + options_.connect_timeout);
+    connect_timer_.Set(loop_.Now() + options_.connect_timeout);
     asio::post(loop_.context(), [self = shared_from_this()] {
       if (self->events_ != nullptr) self->Resolve();
     });
@@ -79,7 +79,7 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
 
   void Close() {
     events_ = nullptr;
-    patience_.Cancel();
+    connect_timer_.Cancel();
     resolver_.cancel();
     error_code ignored;
     socket_.close(ignored);
@@ -162,7 +162,7 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
   }
 
   void OnReady() {
-    patience_.Cancel();
+    connect_timer_.Cancel();
     in_ = std::make_unique_for_overwrite<std::array<char, kReadBytes>>();
     Read();
     events_->OnConnected();
@@ -206,7 +206,7 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
   asio::ip::tcp::resolver resolver_;
   std::optional<asio::ssl::context> tls_context_;
   std::optional<asio::ssl::stream<Socket&>> tls_;
-  Timer patience_;
+  Timer connect_timer_;
   std::unique_ptr<std::array<char, kReadBytes>> in_;
   std::string out_;
   bool writing_ = false;

@@ -14,10 +14,10 @@ namespace sluice::net {
 /// TLS 1.2 or newer, as a client.
 struct TlsOptions {
   bool enabled = false;
-  std::string ca_file{};      ///< Whom to trust, PEM. Empty: whom the system trusts.
-  std::string cert_file{};    ///< Who we are, PEM, with its chain; for servers that ask.
+  std::string ca_file{};      ///< Trusted authorities, PEM. Empty: those of the system.
+  std::string cert_file{};    ///< Client certificate, PEM, with its chain; if requested.
   std::string key_file{};     ///< Its private key, PEM.
-  std::string server_name{};  ///< What the server's certificate must name. Empty: the host.
+  std::string server_name{};  ///< Expected name in the server's certificate. Empty: the host.
   bool verify = true;         ///< False: anybody may pose as the server.
 };
 
@@ -29,7 +29,7 @@ struct StreamOptions {
   Micros connect_timeout = std::chrono::seconds(1);  ///< For names, connection and TLS together.
 };
 
-/// What happens to a stream. All of it on the loop's thread, nothing inside a call of the stream's.
+/// Events of a stream. They run on the loop's thread, never inside a call of the stream.
 class StreamEvents {
  public:
   virtual void OnConnected() = 0;

@@ -13,7 +13,7 @@
 
 namespace sluice::net {
 
-/// Who a client has proved to be with its certificate.
+/// The identity in a client's verified certificate.
 struct TlsSubject {
   std::string name{};         ///< The whole subject as RFC 2253 writes it; empty: no certificate.
   std::string common_name{};  ///< Its CN, if it has one that can be printed.
@@ -21,16 +21,16 @@ struct TlsSubject {
 
 /// Why there is no TLS with a client.
 enum class TlsFailure : std::uint8_t {
-  kNotTls,         ///< What came first does not begin as TLS does.
+  kNotTls,         ///< The first bytes are not TLS.
   kNothingShared,  ///< No version, cipher or ALPN protocol that both would speak.
   kNoCertificate,  ///< The client showed none, and had to.
   kBadCertificate,
   kRefused,  ///< The client broke off; most don't trust our certificate.
-  kBroken,   ///< It does not keep to the protocol, or somebody changed what it sent.
+  kBroken,   ///< The peer violates the protocol, or its data was tampered with.
 };
 
 /// The server's side of one TLS connection without its socket: bytes in, bytes out. Lives on one
-/// thread, and never waits. It holds back what is not a whole record yet, 16 KiB at most.
+/// thread, and never waits. It buffers incomplete records, 16 KiB at most.
 class TlsChannel {
  public:
   enum class State : std::uint8_t {
@@ -72,7 +72,7 @@ class TlsChannel {
   /// Adds the farewell. False: it has been said, or can't be.
   bool End();
 
-  /// What is to go over the network, and has not: whoever sends it calls Sent.
+  /// Encrypted bytes to be sent; the caller reports with Sent how many were.
   [[nodiscard]] std::string_view output() const { return std::string_view(output_).substr(sent_); }
   void Sent(std::size_t bytes);
 

@@ -86,7 +86,7 @@ class TlsChannelTest : public ::testing::Test {
     return std::string(channel.Open(sealed, room_));
   }
 
-  // Until nobody has anything to say; returns whether both are content.
+  // Until both sides have no more output; returns whether both are established.
   bool Connect(TlsChannel& channel, Client& client) {
     bool connected = false;
     while (true) {
@@ -192,7 +192,7 @@ TEST_F(TlsChannelTest, TheMinimumCanBeRaised) {
   EXPECT_TRUE(Connect(*another, current));
 }
 
-TEST_F(TlsChannelTest, WhoDoesNotSpeakTlsIsTold) {
+TEST_F(TlsChannelTest, PlainTextIsReported) {
   options_.plain_answer = "speak TLS\n";
   const auto channel = NewChannel();
   EXPECT_EQ(Open(*channel, "GET / HTTP/1.1\r\n\r\n"), "");
@@ -245,7 +245,7 @@ TEST_F(TlsChannelTest, AClientThatEndsIsStillAnswered) {
   EXPECT_NE(SSL_get_shutdown(client.ssl()) & SSL_RECEIVED_SHUTDOWN, 0);
 }
 
-TEST_F(TlsChannelTest, NobodyNegotiatesAgain) {
+TEST_F(TlsChannelTest, RenegotiationIsRefused) {
   const auto channel = NewChannel();
   Client client({.version = TLS1_2_VERSION});
   ASSERT_TRUE(Connect(*channel, client));
@@ -319,7 +319,7 @@ TEST_F(TlsChannelTest, ATicketIsNoGoodOnceTheCertificateHasExpired) {
   TrustClientsOf(authority_, ClientCertificates::kRequired);
   const auto files = authority_.Issue("old", {.ends_in_seconds = -1});
   static_cast<void>(NewChannel());
-  // Whoever looks at certificates now believes that it is half an hour ago.
+  // Certificates are now verified as of half an hour ago.
   const auto now = std::chrono::system_clock::to_time_t(TheSystemClock().Now());
   X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(context_->get()), now - 1800);
   const auto channel = NewChannel();
@@ -343,7 +343,7 @@ TEST_F(TlsChannelTest, ANameThatCannotBePrintedIsNone) {
   EXPECT_EQ(channel->subject().common_name, "");
 }
 
-TEST_F(TlsChannelTest, WithoutACertificateNobodyComesInWhereOneIsRequired) {
+TEST_F(TlsChannelTest, ARequiredCertificateThatIsMissingFailsTheHandshake) {
   TrustClientsOf(authority_, ClientCertificates::kRequired);
   const auto channel = NewChannel();
   Client client({.version = TLS1_2_VERSION});
@@ -351,7 +351,7 @@ TEST_F(TlsChannelTest, WithoutACertificateNobodyComesInWhereOneIsRequired) {
   EXPECT_EQ(channel->failure(), TlsFailure::kNoCertificate);
 }
 
-TEST_F(TlsChannelTest, WhereOneIsOptionalWhoHasNoneIsNobody) {
+TEST_F(TlsChannelTest, AnOptionalCertificateThatIsMissingLeavesTheSubjectEmpty) {
   TrustClientsOf(authority_, ClientCertificates::kOptional);
   const auto channel = NewChannel();
   Client client({});

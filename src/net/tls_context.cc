@@ -1,9 +1,6 @@
 #include "net/tls_context.h"
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
 #include <new>
 #include <utility>
 
@@ -11,6 +8,8 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+
+#include "base/read_file.h"
 
 namespace sluice::net {
 namespace {
@@ -29,16 +28,16 @@ std::string TakeReason() {
   const unsigned long error = ERR_peek_last_error();
   const char* const reason = ERR_reason_error_string(error);
   ERR_clear_error();
-  return reason != nullptr ? reason : "OpenSSL does not say why";
+  return reason != nullptr ? reason : "OpenSSL gives no reason";
 }
 
 // What OpenSSL says of a file that is not there is hard to read.
 Result<bool> CheckReadable(std::string_view option, const std::string& path) {
-  errno = 0;
-  std::ifstream file(path);
-  if (file && file.peek() != std::ifstream::traits_type::eof()) return true;
-  if (file || errno == 0) return Wrong(option, path + " is empty");
-  return Wrong(option, path + " can't be read: " + std::strerror(errno));
+  constexpr std::size_t kMaxBundle = std::size_t{16} << 20;
+  const auto content = ReadFile(path, kMaxBundle);
+  if (!content) return Wrong(option, path + " " + content.error().message);
+  if (content->empty()) return Wrong(option, path + " is empty");
+  return true;
 }
 
 // Without it OpenSSL would ask for the passphrase on the terminal.
@@ -95,7 +94,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::Load(const TlsServerOption
        {&TlsContext::Configure, &TlsContext::LoadIdentity, &TlsContext::LoadClientAuthority}) {
     if (auto done = (*context.*step)(); !done) return done.error();
   }
-  context->LookAtDates(now);
+  context->CheckDates(now);
   return std::shared_ptr<const TlsContext>(context);
 }
 
@@ -130,7 +129,7 @@ Result<bool> TlsContext::LoadIdentity() {
   if (loaded && SSL_CTX_check_private_key(context_) == 1) return true;
   const unsigned long error = ERR_peek_last_error();
   const std::string reason = TakeReason();
-  if (is_encrypted) return Wrong("key", key + " needs a passphrase, which nobody can type here");
+  if (is_encrypted) return Wrong("key", key + " needs a passphrase; use a key without one");
   if (loaded || ERR_GET_LIB(error) == ERR_LIB_X509) {
     return Wrong("key", key + " does not belong to the certificate " + certificate);
   }
@@ -141,7 +140,7 @@ Result<bool> TlsContext::LoadClientAuthority() {
   if (options_.client_certificates == ClientCertificates::kOff) return true;
   const std::string& path = options_.client_ca;
   if (auto readable = CheckReadable("client_ca", path); !readable) return readable;
-  // The names are told to clients, so that they find the right one of their certificates.
+  // The names are sent to clients, so that they find the right one of their certificates.
   STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(path.c_str());
   if (names == nullptr || SSL_CTX_load_verify_file(context_, path.c_str()) != 1) {
     sk_X509_NAME_pop_free(names, X509_NAME_free);
@@ -155,7 +154,7 @@ Result<bool> TlsContext::LoadClientAuthority() {
   return true;
 }
 
-void TlsContext::LookAtDates(WallTime now) {
+void TlsContext::CheckDates(WallTime now) {
   const X509* const certificate = SSL_CTX_get0_certificate(context_);
   expires_ = TimeOf(X509_get0_notAfter(certificate));
   if (expires_ < now) {

@@ -28,12 +28,12 @@ struct TlsServerOptions {
   /// Protocols in the server's order of preference ("http/1.1"). A client that offers others only
   /// is turned away; one that offers none is not asked.
   std::vector<std::string> alpn{};
-  std::string plain_answer{};  ///< What those are told who don't speak TLS; sent as it is.
+  std::string plain_answer{};  ///< Sent as it is to clients that don't speak TLS.
 };
 
 /// The server's side of TLS, ready for any number of connections: certificate, key, and the keys of
-/// its session tickets. Never changes: other files mean another context, and whoever resumes a
-/// session of the old one makes a full handshake. Thread-safe.
+/// its session tickets. Never changes: other files mean another context, and a client that resumes
+/// a session of the old one makes a full handshake. Thread-safe.
 class TlsContext {
  public:
   /// Reads all files. The message of an error begins with the name of the option that is wrong.
@@ -48,7 +48,7 @@ class TlsContext {
   [[nodiscard]] SSL_CTX* get() const { return context_; }
   /// When the certificate stops being good.
   [[nodiscard]] WallTime expires() const { return expires_; }
-  /// What is doubtful, though it works: an expired certificate.
+  /// Warnings about a certificate that works, such as an expired one.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -57,7 +57,7 @@ class TlsContext {
   Result<bool> Configure();
   Result<bool> LoadIdentity();
   Result<bool> LoadClientAuthority();
-  void LookAtDates(WallTime now);
+  void CheckDates(WallTime now);
   static int ChooseProtocol(SSL* connection, const unsigned char** chosen, unsigned char* size,
                             const unsigned char* offered, unsigned offered_size, void* self);
 

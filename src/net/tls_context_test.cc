@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 class TlsContextTest : public ::testing::Test {
  protected:
-  static std::string Mistake(const TlsServerOptions& options) {
+  static std::string Diagnostic(const TlsServerOptions& options) {
     const auto context = TlsContext::Load(options, TheSystemClock().Now());
     return context ? "none" : context.error().message;
   }
@@ -46,44 +46,44 @@ TEST_F(TlsContextTest, KeyAndCertificateMayLieInOneFile) {
   std::ifstream certificate(files_.certificate);
   std::ifstream key(files_.key);
   std::ofstream(authority_.File("both.pem")) << key.rdbuf() << certificate.rdbuf();
-  EXPECT_EQ(Mistake({.certificate = authority_.File("both.pem")}), "none");
+  EXPECT_EQ(Diagnostic({.certificate = authority_.File("both.pem")}), "none");
 }
 
 TEST_F(TlsContextTest, FilesThatAreNotThereAreNamed) {
-  EXPECT_EQ(Mistake({.certificate = "/nowhere/c.pem"}),
+  EXPECT_EQ(Diagnostic({.certificate = "/nowhere/c.pem"}),
             "certificate: /nowhere/c.pem can't be read: No such file or directory");
-  EXPECT_THAT(Mistake({.certificate = files_.certificate, .key = "/nowhere/k.pem"}),
+  EXPECT_THAT(Diagnostic({.certificate = files_.certificate, .key = "/nowhere/k.pem"}),
               StartsWith("key: /nowhere/k.pem can't be read"));
-  EXPECT_THAT(Mistake({.certificate = files_.certificate,
-                       .key = files_.key,
-                       .client_certificates = ClientCertificates::kOptional,
-                       .client_ca = "/nowhere/ca.pem"}),
+  EXPECT_THAT(Diagnostic({.certificate = files_.certificate,
+                          .key = files_.key,
+                          .client_certificates = ClientCertificates::kOptional,
+                          .client_ca = "/nowhere/ca.pem"}),
               StartsWith("client_ca: /nowhere/ca.pem can't be read"));
 }
 
 TEST_F(TlsContextTest, FilesThatHoldSomethingElseAreNamed) {
   const std::string other = Write("other.pem", "hello\n");
-  EXPECT_THAT(Mistake({.certificate = other, .key = files_.key}),
+  EXPECT_THAT(Diagnostic({.certificate = other, .key = files_.key}),
               StartsWith("certificate: " + other + " holds no certificate in PEM"));
-  EXPECT_THAT(Mistake({.certificate = files_.certificate, .key = other}),
+  EXPECT_THAT(Diagnostic({.certificate = files_.certificate, .key = other}),
               StartsWith("key: " + other + " holds no private key in PEM"));
-  EXPECT_THAT(Mistake({.certificate = files_.certificate,
-                       .key = files_.key,
-                       .client_certificates = ClientCertificates::kRequired,
-                       .client_ca = other}),
+  EXPECT_THAT(Diagnostic({.certificate = files_.certificate,
+                          .key = files_.key,
+                          .client_certificates = ClientCertificates::kRequired,
+                          .client_ca = other}),
               StartsWith("client_ca: " + other + " holds no certificate in PEM"));
-  EXPECT_THAT(Mistake({.certificate = Write("empty.pem", "")}), HasSubstr("is empty"));
+  EXPECT_THAT(Diagnostic({.certificate = Write("empty.pem", "")}), HasSubstr("is empty"));
 }
 
 TEST_F(TlsContextTest, AKeyOfAnotherCertificateIsRefused) {
   const auto other = authority_.Issue("other");
-  EXPECT_EQ(Mistake({.certificate = files_.certificate, .key = other.key}),
+  EXPECT_EQ(Diagnostic({.certificate = files_.certificate, .key = other.key}),
             "key: " + other.key + " does not belong to the certificate " + files_.certificate);
 }
 
-TEST_F(TlsContextTest, NobodyIsAskedForAPassphrase) {
+TEST_F(TlsContextTest, NoPassphraseIsPromptedFor) {
   const auto locked = authority_.Issue("locked", {.passphrase = "open sesame"});
-  EXPECT_THAT(Mistake({.certificate = locked.certificate, .key = locked.key}),
+  EXPECT_THAT(Diagnostic({.certificate = locked.certificate, .key = locked.key}),
               HasSubstr("needs a passphrase"));
 }
 

@@ -9,7 +9,8 @@
 
 #include "net/loop.h"
 #include "redis/call.h"
-#include "redis/client.h"
+#include "redis/options.h"
+#include "redis/service.h"
 #include "resp/value.h"
 
 namespace sluice::redis {
@@ -31,24 +32,34 @@ class [[nodiscard]] CallResult {
   std::variant<resp::Reply, CallError> content_;
 };
 
-/// A Client with a loop and a thread of its own, for callers that can wait. Thread-safe: what
-/// several threads ask at the same time shares a write. Must outlive the calls.
+/// A Service of any topology with a loop and a thread of its own, for callers that can wait.
+/// Thread-safe: what several threads ask at the same time shares a write. Must outlive the calls.
 class BlockingClient {
  public:
-  explicit BlockingClient(Options options);
+  explicit BlockingClient(const Options& options);
   ~BlockingClient();
   BlockingClient(const BlockingClient&) = delete;
   BlockingClient& operator=(const BlockingClient&) = delete;
 
-  /// One whole command, already encoded. Returns after the timeout at the latest, give or take the
-  /// time that threads need to wake up.
-  CallResult Call(std::string_view command, Micros timeout);
+  /// Sends one whole command, already encoded, to the server that has `key` (any server of a
+  /// cluster if it is empty). Returns after the timeout at the latest, give or take the time that
+  /// threads need to wake up. Until then it follows redirections, and sends a command again if the
+  /// reply proves that it did not run and that this may pass (LOADING, READONLY, CLUSTERDOWN).
+  CallResult Call(std::string_view command, Micros timeout, std::string_view key = {});
 
-  [[nodiscard]] Stats StatsApprox() const { return client_->StatsApprox(); }
+  /// From any thread; numbers of one moment may be a little apart.
+  [[nodiscard]] Stats StatsApprox() const { return service_->StatsApprox(); }
+  /// The thread of its loop, for further connections of the same owner.
+  [[nodiscard]] net::LoopThread& thread() { return thread_; }
 
  private:
+  struct PendingCall;
+
+  void Send(const std::shared_ptr<PendingCall>& call);
+  void OnAnswer(const std::shared_ptr<PendingCall>& call, const Answer& answer);
+
   net::LoopThread thread_;
-  std::unique_ptr<Client> client_;  ///< Made and destroyed on the loop's thread.
+  std::unique_ptr<Service> service_;  ///< Made and destroyed on the loop's thread.
 };
 
 }  // namespace sluice::redis

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "redis/testing/redis_cluster.h"
 #include "redis/testing/redis_server.h"
 #include "resp/encoder.h"
 
@@ -33,6 +34,31 @@ TEST(BlockingClientTest, ItReturnsWhyThereIsNoReply) {
   const CallResult result = client.Call(Command({"PING"}), std::chrono::milliseconds(20));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().failure, Failure::kNotConnected);
+}
+
+TEST(BlockingClientTest, ItFollowsTheSlotsOfACluster) {
+  testing::RedisCluster cluster(testing::RedisCluster::Replicas::kNone);
+  BlockingClient client(cluster.ClientOptions());
+  for (const std::string key : {"a", "b", "c", "d", "e"}) {
+    const CallResult result =
+        client.Call(Command({"SET", key, "1"}), std::chrono::seconds(10), key);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result.reply().text(), "OK") << Describe(result.reply());
+  }
+}
+
+TEST(BlockingClientTest, ItWaitsForAServerThatIsReadOnlyForAMoment) {
+  const testing::RedisServer server;
+  BlockingClient client(server.ClientOptions());
+  server.Do("REPLICAOF 127.0.0.1 1");
+  const CallResult refused = client.Call(Command({"SET", "k", "v"}), std::chrono::milliseconds(50));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused.reply().error_code(), "READONLY");
+  std::thread promote([&] { server.Do("REPLICAOF NO ONE"); });
+  const CallResult result = client.Call(Command({"SET", "k", "v"}), std::chrono::seconds(10));
+  promote.join();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result.reply().text(), "OK");
 }
 
 TEST(BlockingClientTest, ThreadsShareOneConnection) {

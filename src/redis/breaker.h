@@ -29,15 +29,15 @@ struct BreakerOptions {
   std::uint32_t successes = 2;  ///< So many in a row close it.
 };
 
-/// Whether a node should be asked at all. While it is open nobody waits for a node that does not
-/// answer. Pure: told of what happens, and when. For one thread.
+/// A circuit breaker of one node: while it is open, no call waits for a node that does not answer.
+/// Pure: events and times come from the caller. For one thread.
 class Breaker {
  public:
   enum class State : std::uint8_t { kClosed, kOpen, kHalfOpen };
 
   explicit Breaker(const BreakerOptions& options) : options_(options) {}
 
-  /// Whether a call may be sent. If so, it must be told how that call ended: by one of the next
+  /// Whether a call may be sent. If so, its end must be reported: by one of the next
   /// three.
   [[nodiscard]] bool Admit(SteadyTime now);
   void Succeeded(SteadyTime now, Micros took);
@@ -45,7 +45,7 @@ class Breaker {
   /// Nothing was learned: it was never sent.
   void Abandoned();
 
-  /// The node is back, as somebody else found out (a new connection, a reply to an older call):
+  /// The node is back, as another event shows (a new connection, a reply to an older call):
   /// calls are let through at once, to try.
   void TryNow();
 

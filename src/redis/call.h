@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "base/clock.h"
 #include "resp/value.h"
 
 namespace sluice::redis {
@@ -34,7 +35,7 @@ struct CallError {
   std::string message{};  ///< For people; names the server, never the password.
 };
 
-/// What became of a call: a reply, which may be an error reply of Redis, or the reason why there is
+/// The result of a call: a reply, which may be an error reply of Redis, or the reason why there is
 /// none. Good until the handler returns.
 class Answer {
  public:
@@ -52,6 +53,16 @@ class Answer {
  private:
   resp::Value reply_{nullptr, nullptr};
   const CallError* error_ = nullptr;
+};
+
+/// When a call is given up.
+struct CallDeadline {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  CallDeadline(SteadyTime its_when, bool is_of_caller = false)
+      : when(its_when), is_callers(is_of_caller) {}
+
+  SteadyTime when;
+  bool is_callers;  ///< As Route::callers_deadline.
 };
 
 /// Called exactly once for each call. Captures of up to two pointers cost no allocation.

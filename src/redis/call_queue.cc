@@ -17,19 +17,20 @@ constexpr std::size_t kKeptBytes = 1U << 20;
 
 CallQueue::CallQueue() : calls_(kFirstSize) {}
 
-void CallQueue::Push(std::string_view command, SteadyTime deadline, Handler handler,
+void CallQueue::Push(std::string_view command, const CallDeadline& deadline, Handler handler,
                      SteadyTime now) {
   assert(!command.empty() && handler);
   if (end_ - first_ == calls_.size()) Grow();
   Call& call = At(end_);
   call.handler = std::move(handler);
-  call.deadline = deadline;
+  call.deadline = deadline.when;
   call.pushed = now;
   call.bytes = command.size();
+  call.callers_deadline = deadline.is_callers;
   commands_ += command;
-  if (deadline != SteadyTime::max()) {
+  if (deadline.when != SteadyTime::max()) {
     if (deadlines_.size() > kFew + 2 * size()) CollectDeadlines();
-    deadlines_.push_back({deadline, end_});
+    deadlines_.push_back({deadline.when, end_});
     std::push_heap(deadlines_.begin(), deadlines_.end());
   }
   ++end_;
@@ -109,8 +110,8 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     if (!IsWaiting(due)) continue;
     Call& call = At(due.number);
     const bool sent = due.number < unsent_;
-    out.push_back(
-        {std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent, call.pushed});
+    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent,
+                   call.pushed, call.callers_deadline});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;

@@ -23,11 +23,13 @@ class CallQueue {
     Handler handler;
     Ran ran;
     SteadyTime pushed{};
+    bool callers_deadline = false;
   };
 
   CallQueue();
 
-  void Push(std::string_view command, SteadyTime deadline, Handler handler, SteadyTime now = {});
+  void Push(std::string_view command, const CallDeadline& deadline, Handler handler,
+            SteadyTime now = {});
 
   /// Appends the commands of all calls that wait to be sent to `out`; they count as sent from here
   /// on.
@@ -52,7 +54,7 @@ class CallQueue {
   /// Whether the call that the next reply belongs to was sent and timed out.
   [[nodiscard]] bool OldestTimedOut() { return in_flight() > 0 && !At(first_).handler; }
 
-  /// Whether anybody waits for the reply to a call that was sent. Looks at all of them.
+  /// Whether any call that was sent is awaited. Linear.
   [[nodiscard]] bool AnyAwaited();
 
   [[nodiscard]] std::size_t size() const { return end_ - first_ - gaps_; }
@@ -66,6 +68,7 @@ class CallQueue {
     SteadyTime deadline{};
     SteadyTime pushed{};
     std::size_t bytes = 0;
+    bool callers_deadline = false;
   };
   /// A deadline, and the number of the call it belongs to.
   struct Deadline {

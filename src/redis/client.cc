@@ -12,24 +12,23 @@ Client::Client(net::Loop& loop, Options options)
 
 Client::~Client() = default;
 
-void Client::Send(std::string_view command, SteadyTime deadline, Handler handler) {
+void Client::Send(std::string_view command, const CallDeadline& deadline, Handler handler) {
   connection_->Send(command, deadline, std::move(handler));
 }
 
-void Client::SendAsking(std::string_view command, SteadyTime deadline, Handler handler) {
+void Client::SendAsking(std::string_view command, const CallDeadline& deadline, Handler handler) {
   connection_->Send(command, deadline, std::move(handler), Connection::Before::kAsking);
 }
 
-void Client::Send(Route& /*route*/, std::string_view command, SteadyTime deadline,
-                  Handler handler) {
-  connection_->Send(command, deadline, std::move(handler));
+void Client::Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) {
+  connection_->Send(command, {deadline, route.callers_deadline}, std::move(handler));
 }
 
-Next Client::Judge(const Answer& answer, Route& /*route*/) {
-  if (!answer) return Next::kGiveUp;  // It has waited already, as long as that made sense.
+RetryAdvice Client::AdviceFor(const Answer& answer, Route& /*route*/) {
+  if (!answer) return RetryAdvice::kGiveUp;  // It has waited already, as long as that made sense.
   const std::string_view code = CodeOf(answer.reply());
   if (code == "READONLY") connection_->LeaveReplica();
-  return MayPass(code) ? Next::kLater : Next::kGiveUp;
+  return MayPass(code) ? RetryAdvice::kLater : RetryAdvice::kGiveUp;
 }
 
 void Client::Subscribe(std::span<const std::string> channels) { connection_->Subscribe(channels); }

@@ -27,7 +27,7 @@ namespace sluice::redis {
 /// whether the call may have run. A call that timed out leaves the connection as it is; its late
 /// reply is thrown away. While the server's breaker is open (breaker.h), calls are refused at once
 /// but for a few that try. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the
-/// caller to judge.
+/// caller to handle.
 ///
 /// Lives on its loop's thread. Handlers run there, never inside Send. A handler may send and close,
 /// but not destroy the client. Commands whose replies don't come one for one (SUBSCRIBE, MONITOR,
@@ -49,9 +49,9 @@ class Client final : public Service {
   Client& operator=(const Client&) = delete;
 
   /// Sends one whole command, already encoded; its bytes are copied.
-  void Send(std::string_view command, SteadyTime deadline, Handler handler);
+  void Send(std::string_view command, const CallDeadline& deadline, Handler handler);
   /// Sends ASKING right before it, or neither of them.
-  void SendAsking(std::string_view command, SteadyTime deadline, Handler handler);
+  void SendAsking(std::string_view command, const CallDeadline& deadline, Handler handler);
 
   /// Gets the server's push messages (RESP3), such as those of CLIENT TRACKING.
   void OnPush(std::function<void(resp::Value)> handler);
@@ -59,7 +59,7 @@ class Client final : public Service {
   /// in RESP2 too, are push messages. Before the first connect; see subscriber.h.
   void Subscribe(std::span<const std::string> channels);
 
-  /// What the server speaks; known once the client is ready.
+  /// The server's protocol version; known once the client is ready.
   [[nodiscard]] resp::Protocol protocol() const;
   [[nodiscard]] const Options& options() const;
 
@@ -67,7 +67,7 @@ class Client final : public Service {
 
   [[nodiscard]] bool has_slots() const override { return false; }
   void Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) override;
-  Next Judge(const Answer& answer, Route& route) override;
+  RetryAdvice AdviceFor(const Answer& answer, Route& route) override;
   void OnBreakerChange(BreakerListener listener) override;
   void Connect() override;
   void Close() override;

@@ -30,11 +30,14 @@ class ClientBreakerTest : public testing::ClientTest {
 
   void Listen(Service& service) {
     service.OnBreakerChange([this](const BreakerChange& change) {
-      if (change.from != change.to) states_.push_back(change.to);
+      EXPECT_FALSE(change.reason.empty()) << NameOf(change.from) << " to " << NameOf(change.to);
+      if (change.from == change.to) return;
+      if (change.to == kOpen) why_open_ = change.reason;
+      states_.push_back(change.to);
     });
   }
 
-  // Calls that nobody answers, until one is refused.
+  // Unanswered calls, until one is refused.
   Outcome AskUntilRefused(Client& client) {
     Outcome outcome;
     for (int i = 0; i < 100 && outcome.error.failure != Failure::kBreakerOpen; ++i) {
@@ -53,6 +56,7 @@ class ClientBreakerTest : public testing::ClientTest {
 
   testing::RedisServer server_;
   std::vector<Breaker::State> states_;
+  std::string why_open_;
 };
 
 TEST_F(ClientBreakerTest, AServerThatIsGoneIsNotWaitedForAndIsAskedAgainWhenItIsBack) {
@@ -80,9 +84,11 @@ TEST_F(ClientBreakerTest, ALateReplyLetsCallsTryAtOnce) {
   options.stall_timeout = seconds(20);
   options.breaker.pause = seconds(1);
   Client client(loop_, options);
+  Listen(client);
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Freeze();
   EXPECT_EQ(AskUntilRefused(client).error.failure, Failure::kBreakerOpen);
+  EXPECT_THAT(why_open_, HasSubstr("no reply before the deadline"));
   server_.Thaw();
   ASSERT_TRUE(RunUntil([&] { return client.StatsApprox().breakers_half_open == 1; }));
   EXPECT_TRUE(Ask(client, {"PING"}).ok);
@@ -91,7 +97,7 @@ TEST_F(ClientBreakerTest, ALateReplyLetsCallsTryAtOnce) {
   EXPECT_EQ(client.StatsApprox().connects, 1U) << "over the same connection";
 }
 
-TEST_F(ClientBreakerTest, ClosesByItselfIfNobodyAsks) {
+TEST_F(ClientBreakerTest, ClosesByItselfWithoutCalls) {
   Client client(loop_, WithBreaker());
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Freeze();
@@ -108,14 +114,14 @@ TEST_F(ClientBreakerTest, OnlyAFewTryAtATime) {
   Client client(loop_, options);
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Freeze();
-  Send(client, {"PING"}, milliseconds(10));
+  Send(client, {"PING"}, milliseconds(100));
   WaitForAll();
   RunFor(milliseconds(250));
-  Send(client, {"PING"}, milliseconds(10));
+  Send(client, {"PING"}, milliseconds(100));
   WaitForAll();
   ASSERT_EQ(client.StatsApprox().breakers_open, 1U);
   std::vector<Outcome*> outcomes;
-  for (int i = 0; i < 5; ++i) outcomes.push_back(&Send(client, {"PING"}, milliseconds(10)));
+  for (int i = 0; i < 5; ++i) outcomes.push_back(&Send(client, {"PING"}, milliseconds(100)));
   WaitForAll();
   std::vector<Failure> failures;
   for (const Outcome* outcome : outcomes) failures.push_back(outcome->error.failure);
@@ -146,6 +152,32 @@ TEST_F(ClientBreakerTest, AConnectionThatEndsIsOneFailureHoweverManyCallsWait) {
   EXPECT_EQ(client.StatsApprox().lost, 100U);
   EXPECT_EQ(client.StatsApprox().breaker_opened, 0U);
   EXPECT_TRUE(Ask(client, {"PING"}).ok);
+}
+
+TEST_F(ClientBreakerTest, CallersDeadlinesCountOnlyIfTheServerAnswersNothingAtAll) {
+  Client client(loop_, WithBreaker());
+  ASSERT_TRUE(Ask(client, {"PING"}).ok);
+  Route route{.callers_deadline = true};
+  std::string command;
+  // Nothing comes for 500 ms, but the caller waits for 100 only.
+  resp::AppendCommand(command, {"BLPOP", "nothing", "0.5"});
+  const auto miss_a_deadline = [&] {
+    bool over = false;
+    client.Send(route, command, loop_.Now() + milliseconds(100),
+                [&](const Answer& answer) { over = !answer; });
+    EXPECT_TRUE(RunUntil([&] { return over; }));
+  };
+  for (int i = 0; i < 6; ++i) {
+    Outcome& other = Send(client, {"PING"});  // Answered right before it.
+    miss_a_deadline();
+    EXPECT_TRUE(other.ok);
+    EXPECT_TRUE(Ask(client, {"PING"}).ok);  // Answered right after it.
+  }
+  EXPECT_EQ(client.StatsApprox().timeouts, 6U);
+  EXPECT_EQ(client.StatsApprox().breaker_opened, 0U);
+  server_.Freeze();
+  for (int i = 0; i < 100 && client.StatsApprox().breaker_opened == 0; ++i) miss_a_deadline();
+  EXPECT_EQ(client.StatsApprox().breaker_opened, 1U);
 }
 
 TEST_F(ClientBreakerTest, RepliesOfAServerThatCanNotServeOpenIt) {

@@ -76,7 +76,7 @@ TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
   Client client(loop_, options);
   Ask(client, {"PING"});
   server_.Freeze();
-  Outcome& late = Send(client, {"ECHO", "late"}, milliseconds(30));
+  Outcome& late = Send(client, {"ECHO", "late"}, milliseconds(200));
   ASSERT_TRUE(RunUntil([&] { return late.times > 0; }));
   EXPECT_EQ(late.error.failure, Failure::kTimeout);
   EXPECT_EQ(late.error.ran, Ran::kUnknown);
@@ -97,7 +97,7 @@ TEST_F(ClientFailureTest, ASilentServerIsGivenUpAndFoundAgain) {
   Client client(loop_, options);
   Ask(client, {"PING"});
   server_.Freeze();
-  Send(client, {"PING"}, milliseconds(20));
+  Send(client, {"PING"}, milliseconds(200));
   ASSERT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   const Outcome waiting = Ask(client, {"PING"}, milliseconds(400));
   EXPECT_EQ(waiting.error.failure, Failure::kNotConnected);
@@ -170,9 +170,9 @@ TEST_F(ClientFailureTest, ABlackHoleIsLeftForANewConnection) {
   Client client(loop_, options);
   Ask(client, {"PING"});
   proxy.SwallowAll();
-  const Outcome lost = Ask(client, {"INCR", "n"}, milliseconds(20));
+  const Outcome lost = Ask(client, {"INCR", "n"}, milliseconds(200));
   EXPECT_EQ(lost.error.ran, Ran::kUnknown);
-  RunFor(milliseconds(80));
+  EXPECT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   proxy.BeTransparent();
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
   EXPECT_GE(proxy.accepted(), 2);

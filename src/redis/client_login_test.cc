@@ -56,7 +56,7 @@ TEST_F(ClientLoginTest, AWrongPasswordFailsCallsAtOnceAndARightOneHeals) {
   EXPECT_EQ(client.last_error(), "");
 }
 
-TEST_F(ClientLoginTest, AMissingPasswordIsToldClearly) {
+TEST_F(ClientLoginTest, AMissingPasswordHasAClearError) {
   RedisServer server({.config = {"requirepass right"}});
   Client client(loop_, server.ClientOptions());
   EXPECT_THAT(Ask(client, {"PING"}).error.message, HasSubstr("NOAUTH"));
@@ -93,7 +93,7 @@ TEST_F(ClientLoginTest, ADatabaseIsSelected) {
   EXPECT_THAT(Describe(server.Do("INFO keyspace").value()), HasSubstr("db5:keys=1"));
 }
 
-TEST_F(ClientLoginTest, ADatabaseThatIsNotThereIsToldClearly) {
+TEST_F(ClientLoginTest, AMissingDatabaseHasAClearError) {
   RedisServer server;
   Options options = server.ClientOptions();
   options.database = 500;

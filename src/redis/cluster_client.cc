@@ -11,8 +11,8 @@ namespace {
 
 // Between two questions for the map, at least.
 constexpr Micros kAskPause = std::chrono::milliseconds(50);
-// A node that has no slots, and that nobody has asked for so long, is let go.
-constexpr Micros kIdle = std::chrono::seconds(5);
+// A node without slots and without calls for so long is dropped.
+constexpr Micros kNodeIdle = std::chrono::seconds(5);
 // More redirections than that are two nodes that disagree: they need a moment.
 constexpr std::uint8_t kMostRedirects = 5;
 
@@ -30,29 +30,6 @@ Options NodeOptions(const Options& options, const ServerAddress& address) {
   of_node.port = address.port;
   of_node.wait_for_connection = false;
   return of_node;
-}
-
-void Add(const Stats& more, Stats& sum) {
-  sum.connected += more.connected;
-  sum.connects += more.connects;
-  sum.connect_failures += more.connect_failures;
-  sum.disconnects += more.disconnects;
-  sum.calls += more.calls;
-  sum.replies += more.replies;
-  sum.timeouts += more.timeouts;
-  sum.late_replies += more.late_replies;
-  sum.rejected += more.rejected;
-  sum.lost += more.lost;
-  sum.pushes += more.pushes;
-  sum.writes += more.writes;
-  sum.bytes_sent += more.bytes_sent;
-  sum.bytes_received += more.bytes_received;
-  sum.breakers_closed += more.breakers_closed;
-  sum.breakers_open += more.breakers_open;
-  sum.breakers_half_open += more.breakers_half_open;
-  sum.breaker_opened += more.breaker_opened;
-  sum.queued += more.queued;
-  sum.in_flight += more.in_flight;
 }
 
 }  // namespace
@@ -100,34 +77,35 @@ void ClusterClient::Send(Route& route, std::string_view command, SteadyTime dead
   nodes_[route.sent_to].last_used = loop_.Now();
   Client& client = *nodes_[route.sent_to].client;
   if (client.state() == State::kWaiting) AskForMap();
-  if (asking) return client.SendAsking(command, deadline, std::move(handler));
-  client.Send(command, deadline, std::move(handler));
+  const CallDeadline call_deadline(deadline, route.callers_deadline);
+  if (asking) return client.SendAsking(command, call_deadline, std::move(handler));
+  client.Send(command, call_deadline, std::move(handler));
 }
 
-Next ClusterClient::Judge(const Answer& answer, Route& route) {
-  if (closed()) return Next::kGiveUp;
+RetryAdvice ClusterClient::AdviceFor(const Answer& answer, Route& route) {
+  if (closed()) return RetryAdvice::kGiveUp;
   if (!answer) {
     const CallError& error = answer.error();
     if (error.ran == Ran::kUnknown || error.failure == Failure::kRefused ||
         error.failure == Failure::kQueueFull) {
-      return Next::kGiveUp;
+      return RetryAdvice::kGiveUp;
     }
     AskForMap();
-    return error.failure == Failure::kBreakerOpen ? Next::kGiveUp : Next::kLater;
+    return error.failure == Failure::kBreakerOpen ? RetryAdvice::kGiveUp : RetryAdvice::kLater;
   }
   const std::string_view code = CodeOf(answer.reply());
   if (code == "MOVED" || code == "ASK") return Follow(code, answer.reply(), route);
-  if (code == "TRYAGAIN") return Next::kApart;
-  if (!MayPass(code)) return Next::kGiveUp;
+  if (code == "TRYAGAIN") return RetryAdvice::kApart;
+  if (!MayPass(code)) return RetryAdvice::kGiveUp;
   AskForMap();
-  return Next::kLater;
+  return RetryAdvice::kLater;
 }
 
-Next ClusterClient::Follow(std::string_view code, resp::Value error, Route& route) {
+RetryAdvice ClusterClient::Follow(std::string_view code, resp::Value error, Route& route) {
   Redirection to = ReadRedirection(error.text());
   const bool moved = code == "MOVED";
   if (moved) AskForMap();
-  if (to.address.port == 0) return Next::kLater;
+  if (to.address.port == 0) return RetryAdvice::kLater;
   if (to.address.host.empty() && IsNode(route.sent_to)) {
     to.address.host = nodes_[route.sent_to].address.host;
   }
@@ -137,15 +115,15 @@ Next ClusterClient::Follow(std::string_view code, resp::Value error, Route& rout
   } else {
     route.redirect = node;
   }
-  return ++route.redirects % kMostRedirects == 0 ? Next::kLater : Next::kNow;
+  return ++route.redirects % kMostRedirects == 0 ? RetryAdvice::kLater : RetryAdvice::kNow;
 }
 
 bool ClusterClient::IsNode(NodeIndex index) const {
   return index < nodes_.size() && nodes_[index].client != nullptr;
 }
 
-// Who has the slot. If nobody has: anybody, who will say so or know better. kNoNode without a map:
-// nobody has said yet that the seeds are one cluster.
+// The owner of the slot. If there is none: any node, whose reply says so or names the owner.
+// kNoNode without a map: the seeds are not yet known to be one cluster.
 ClusterClient::NodeIndex ClusterClient::OwnerOf(std::uint16_t slot) const {
   if (map_state() != State::kReady) return kNoNode;
   if (IsNode(owners_[slot])) return owners_[slot];
@@ -201,7 +179,7 @@ void ClusterClient::AskNext() {
     for (const ServerAddress& seed : options_.seeds) to_ask_.push_back(FindOrAdd(seed));
     std::reverse(to_ask_.begin(), to_ask_.end());
   }
-  if (to_ask_.empty()) return OnNobodyKnows();
+  if (to_ask_.empty()) return OnNoMap();
   const NodeIndex asked = to_ask_.back();
   to_ask_.pop_back();
   nodes_[asked].last_used = loop_.Now();
@@ -232,7 +210,7 @@ void ClusterClient::OnMap(NodeIndex asked, const Answer& answer) {
   TakeOver(*ranges);
 }
 
-void ClusterClient::OnNobodyKnows() {
+void ClusterClient::OnNoMap() {
   asks_ = false;
   if (map_state() == State::kConnecting) SetMapState(State::kWaiting);
   next_ask_ = loop_.Now() + backoff_.Next();
@@ -254,36 +232,35 @@ void ClusterClient::TakeOver(const std::vector<SlotRange>& ranges) {
     for (std::size_t i = 0; i < owns.size(); ++i) nodes_[i].owns = owns[i];
   }
   SetMapState(State::kReady);
-  sweep_.Set(loop_.Now() + kIdle);
+  sweep_.Set(loop_.Now() + kNodeIdle);
 }
 
 // Not inside a handler of a node's.
 void ClusterClient::Sweep() {
-  std::vector<bool> owns(nodes_.size());
-  for (const NodeIndex owner : owners_) {
-    if (IsNode(owner)) owns[owner] = true;
-  }
   bool more = false;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
-    if (owns[i] || !node.client) continue;
+    if (!node.client || std::ranges::find(owners_, static_cast<NodeIndex>(i)) != owners_.end())
+      continue;
     const Stats stats = node.client->StatsApprox();
-    if (asks_ || loop_.Now() < node.last_used + kIdle || stats.queued + stats.in_flight > 0) {
+    if (asks_ || loop_.Now() < node.last_used + kNodeIdle || stats.queued + stats.in_flight > 0) {
       more = true;
       continue;
     }
     const std::lock_guard lock(nodes_mutex_);
-    Add(stats, gone_);
+    gone_ += stats;
     gone_.connected = 0;
-    gone_.breakers_closed = gone_.breakers_open = gone_.breakers_half_open = 0;
+    gone_.breakers_closed = 0;
+    gone_.breakers_open = 0;
+    gone_.breakers_half_open = 0;
     node.client.reset();
   }
-  if (more) sweep_.Set(loop_.Now() + kIdle);
+  if (more) sweep_.Set(loop_.Now() + kNodeIdle);
 }
 
 void ClusterClient::Reject(Handler handler, Failure failure, const std::string& message) {
   unsent_.push_back({std::move(handler), {failure, Ran::kNotSent, address_ + ": " + message}});
-  turn_end_.Ask();
+  turn_end_.Schedule();
 }
 
 void ClusterClient::RunUnsent() {
@@ -298,7 +275,7 @@ Stats ClusterClient::StatsApprox() const {
   for (const Node& node : nodes_) {
     if (!node.client) continue;
     const Stats stats = node.client->StatsApprox();
-    Add(stats, sum);
+    sum += stats;
     if (sum.state == State::kReady && node.owns && stats.state == State::kWaiting) {
       sum.state = State::kWaiting;
     }

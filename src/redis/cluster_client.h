@@ -27,9 +27,9 @@ namespace sluice::redis {
 /// is asked for anew when a reply says that it is wrong (MOVED, which also says what is right), or
 /// when an owner can't be reached or does not serve; all who find so at one time share one
 /// question, and questions keep a distance. The old map is used until there is a new one. Until
-/// there is a first one, and while an owner can't be reached, commands fail at once and are judged
-/// kLater: soon somebody else may have the slot. Only if we are not let in, there is no cluster, or
-/// the owner has failed for so long that its breaker is open, they are judged kGiveUp.
+/// there is a first one, and while an owner can't be reached, commands fail at once with the
+/// advice kLater: soon another node may have the slot. Only if access is refused, there is no
+/// cluster, or the owner has failed for so long that its breaker is open, it is kGiveUp.
 ///
 /// Lives on its loop's thread.
 class ClusterClient final : public Service {
@@ -42,7 +42,7 @@ class ClusterClient final : public Service {
 
   [[nodiscard]] bool has_slots() const override { return true; }
   void Send(Route& route, std::string_view command, SteadyTime deadline, Handler handler) override;
-  Next Judge(const Answer& answer, Route& route) override;
+  RetryAdvice AdviceFor(const Answer& answer, Route& route) override;
   void OnBreakerChange(BreakerListener listener) override {
     on_breaker_change_ = std::move(listener);
   }
@@ -72,7 +72,7 @@ class ClusterClient final : public Service {
   [[nodiscard]] NodeIndex FindOrAdd(const ServerAddress& address);
   [[nodiscard]] bool IsNode(NodeIndex index) const;
   [[nodiscard]] NodeIndex OwnerOf(std::uint16_t slot) const;
-  Next Follow(std::string_view code, resp::Value error, Route& route);
+  RetryAdvice Follow(std::string_view code, resp::Value error, Route& route);
 
   // Relaxed: only the loop's thread writes it, and nothing else is read through it.
   [[nodiscard]] State map_state() const { return map_state_.load(std::memory_order_relaxed); }
@@ -84,7 +84,7 @@ class ClusterClient final : public Service {
   void AskNext();
   void OnMap(NodeIndex asked, const Answer& answer);
   void TakeOver(const std::vector<SlotRange>& ranges);
-  void OnNobodyKnows();
+  void OnNoMap();
 
   void Sweep();
   void RunUnsent();
@@ -100,16 +100,16 @@ class ClusterClient final : public Service {
   /// those who read from elsewhere.
   mutable std::mutex nodes_mutex_;
   std::vector<Node> nodes_;  ///< One without a client is free for another.
-  Stats gone_;               ///< What nodes had counted that are gone.
+  Stats gone_;               ///< Counters of removed nodes.
   std::array<NodeIndex, kSlots> owners_;
   BreakerListener on_breaker_change_;
-  bool refused_ = false;  ///< Who was asked last for the map won't tell: waiting does not help.
+  bool refused_ = false;  ///< The last node refused to send the map: waiting does not help.
   std::string last_error_;
 
   bool asks_ = false;         ///< A question for the map is under way.
   bool seeds_asked_ = false;  ///< In this question.
   std::vector<NodeIndex> to_ask_;
-  std::size_t turn_ = 0;  ///< Whom to ask first next time.
+  std::size_t turn_ = 0;  ///< Index of the node to ask first next time.
   SteadyTime next_ask_{};
   Backoff backoff_;
   net::Timer ask_again_;

@@ -28,10 +28,10 @@ Client::Connection::Connection(net::Loop& loop, Options options)
       address_(AddressOf(options_)),
       breaker_(options_.breaker),
       backoff_(options_.backoff_min, options_.backoff_max),
-      alarm_(loop, [this] { turn_end_.Ask(); }),
-      patience_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
+      alarm_(loop, [this] { turn_end_.Schedule(); }),
+      timeout_(loop, [this] { Drop(Failure::kNotConnected, "no answer within connect_timeout"); }),
       retry_(loop, [this] { StartAttempt(); }),
-      try_(loop, [this] { TryIfIdle(); }),
+      try_(loop, [this] { ProbeIfIdle(); }),
       turn_end_(loop, [this] { FinishTurn(); }) {
   if (options_.topology != Topology::kSentinel) return;
   finder_ = std::make_unique<PrimaryFinder>(
@@ -45,13 +45,13 @@ Client::Connection::~Connection() {
   while (!rejected_.empty()) RunRejected();
 }
 
-void Client::Connection::Send(std::string_view command, SteadyTime deadline, Handler handler,
-                              Before before) {
-  counters_.calls.Add();
+void Client::Connection::Send(std::string_view command, const CallDeadline& deadline,
+                              Handler handler, Before before) {
+  stats_.calls.Add();
   last_asked_ = loop_.Now();
-  turn_end_.Ask();
+  turn_end_.Schedule();
   if (auto obstacle = FindObstacle(command.size())) {
-    counters_.rejected.Add();
+    stats_.rejected.Add();
     rejected_.push_back({std::move(handler), std::move(*obstacle)});
     return;
   }
@@ -89,7 +89,7 @@ std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_by
 
 void Client::Connection::Connect() {
   wanted_ = true;
-  turn_end_.Ask();
+  turn_end_.Schedule();
 }
 
 void Client::Connection::Subscribe(std::span<const std::string> channels) {
@@ -125,7 +125,7 @@ void Client::Connection::OnHint() {
   if (state() == State::kReady || finding) return finder_->Find();
   if (state() != State::kConnecting && state() != State::kWaiting) return;
   retry_.Cancel();
-  patience_.Cancel();
+  timeout_.Cancel();
   stream_.reset();
   handshake_.reset();
   out_.clear();
@@ -153,11 +153,11 @@ void Client::Connection::LeaveReplica() {
 void Client::Connection::Leave(std::string reason) {
   if (state() != State::kReady || !leaving_.empty()) return;
   leaving_ = std::move(reason);
-  turn_end_.Ask();
+  turn_end_.Schedule();
 }
 
 void Client::Connection::OnConnected() {
-  patience_.Set(attempt_began_ + options_.connect_timeout);
+  timeout_.Set(attempt_began_ + options_.connect_timeout);
   handshake_->Start(out_);
   WritePending();
 }
@@ -167,9 +167,9 @@ void Client::Connection::OnEnded(const std::string& reason) {
 }
 
 void Client::Connection::OnData(std::string_view bytes) {
-  counters_.bytes_received.Add(bytes.size());
-  last_heard_ = loop_.Now();
-  turn_end_.Ask();
+  stats_.bytes_received.Add(bytes.size());
+  last_heard_ = last_data_ = loop_.Now();
+  turn_end_.Schedule();
   decoder_.Feed(bytes);
   // A reply may end the connection, or its handler the client.
   while (stream_) {
@@ -189,22 +189,22 @@ void Client::Connection::OnReply(resp::Value reply) {
   const bool is_push = reply.type() == resp::Type::kPush ||
                        (!subscribe_.empty() && !handshake_ && queue_.in_flight() == 0);
   if (is_push) {
-    counters_.pushes.Add();
+    stats_.pushes.Add();
     if (on_push_) on_push_(reply);
   } else if (handshake_) {
     OnHandshakeReply(reply);
   } else if (queue_.in_flight() == 0) {
-    Drop(Failure::kProtocol, "protocol error: a reply that nobody asked for: " + Describe(reply));
+    Drop(Failure::kProtocol, "protocol error: an unexpected reply: " + Describe(reply));
   } else {
-    counters_.replies.Add();
+    stats_.replies.Add();
     backoff_.Reset();  // Not before: a server that lets us in and dies at once is no better.
     const SteadyTime pushed = queue_.OldestPushed();
     const Handler handler = queue_.PopReplied();
     if (handler) {
-      TellBreaker(reply, pushed);
+      ReportReply(reply, pushed);
       handler(Answer(reply));
     } else {
-      counters_.late_replies.Add();
+      stats_.late_replies.Add();
       breaker_.TryNow();  // It is there again, if late.
     }
   }
@@ -221,20 +221,20 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
     case Handshake::Step::kDone:
       protocol_ = handshake_->protocol();
       handshake_.reset();
-      patience_.Cancel();
+      timeout_.Cancel();
       refused_ = false;
       last_error_.clear();
       out_ += subscribe_;
       SetState(State::kReady);
-      counters_.connects.Add();
+      stats_.connects.Add();
       breaker_.TryNow();
-      turn_end_.Ask();
+      turn_end_.Schedule();
   }
 }
 
 // Ends the connection, or the attempt at one, and plans the next.
 void Client::Connection::Drop(Failure failure, const std::string& reason) {
-  (state() == State::kReady ? counters_.disconnects : counters_.connect_failures).Add();
+  (state() == State::kReady ? stats_.disconnects : stats_.connect_failures).Add();
   const std::string message = address_ + ": " + reason;
   if (last_error_ != message && on_breaker_change_) {
     on_breaker_change_({address_, breaker_.state(), breaker_.state(), message});
@@ -244,17 +244,17 @@ void Client::Connection::Drop(Failure failure, const std::string& reason) {
   SetState(State::kWaiting);
   stream_.reset();
   handshake_.reset();
-  patience_.Cancel();
+  timeout_.Cancel();
   out_.clear();
   leaving_.clear();
   retry_.Set(loop_.Now() + backoff_.Next());
-  turn_end_.Ask();
+  turn_end_.Schedule();
 
   std::vector<CallQueue::Ended> ended;
   queue_.PopInFlight(ended);
-  counters_.lost.Add(ended.size());
+  stats_.lost.Add(ended.size());
   if (refused_ || !options_.wait_for_connection) queue_.PopUnsent(ended);
-  TellBreakerOfLost(ended.size());
+  ReportLost(ended.size());
   Finish(ended, failure, message);
 }
 
@@ -265,14 +265,14 @@ void Client::Connection::Close() {
   stream_.reset();
   handshake_.reset();
   alarm_.Cancel();
-  patience_.Cancel();
+  timeout_.Cancel();
   retry_.Cancel();
   try_.Cancel();
   std::vector<CallQueue::Ended> ended;
   queue_.PopInFlight(ended);
   queue_.PopUnsent(ended);
-  counters_.queued.Set(0);
-  counters_.in_flight.Set(0);
+  stats_.queued.Set(0);
+  stats_.in_flight.Set(0);
   Finish(ended, Failure::kClosed, address_ + ": the client was closed");
   RunRejected();
 }
@@ -289,9 +289,9 @@ void Client::Connection::FinishTurn() {
   }
   WritePending();
   SetAlarm();
-  TellOfBreaker();
-  counters_.queued.Set(queue_.unsent());
-  counters_.in_flight.Set(queue_.in_flight());
+  ReportBreaker();
+  stats_.queued.Set(queue_.unsent());
+  stats_.in_flight.Set(queue_.in_flight());
 }
 
 void Client::Connection::RunRejected() {
@@ -306,8 +306,8 @@ void Client::Connection::WritePending() {
     queue_.TakeCommands(out_);
   }
   if (out_.empty()) return;
-  counters_.writes.Add();
-  counters_.bytes_sent.Add(out_.size());
+  stats_.writes.Add();
+  stats_.bytes_sent.Add(out_.size());
   stream_->Write(out_);
 }
 
@@ -315,8 +315,8 @@ void Client::Connection::ExpireCalls() {
   std::vector<CallQueue::Ended> ended;
   queue_.PopExpired(loop_.Now(), ended);
   if (ended.empty()) return;
-  counters_.timeouts.Add(ended.size());
-  TellBreakerOfExpired(ended);
+  stats_.timeouts.Add(ended.size());
+  ReportExpired(ended);
   const bool was_ready = state() == State::kReady;
   const auto sent = std::partition(ended.begin(), ended.end(),
                                    [](const auto& call) { return call.ran == Ran::kNotSent; });
@@ -334,7 +334,7 @@ SteadyTime Client::Connection::StallsAt() {
   return queue_.OldestTimedOut() ? last_heard_ + options_.stall_timeout : SteadyTime::max();
 }
 
-// Whoever is late may catch up; whoever is silent as well is not worth waiting for.
+// A late server may catch up; one that is silent as well is given up.
 void Client::Connection::CheckStall() {
   if (loop_.Now() >= StallsAt())
     Drop(Failure::kConnectionLost, "no sign of life for stall_timeout");
@@ -359,28 +359,21 @@ void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failu
 }
 
 Stats Client::Connection::StatsApprox() const {
-  const Breaker::State breaker = told_breaker_.load(std::memory_order_relaxed);
-  return {.state = state(),
-          .connected = state() == State::kReady ? std::size_t{1} : 0,
-          .connects = counters_.connects.value(),
-          .connect_failures = counters_.connect_failures.value(),
-          .disconnects = counters_.disconnects.value(),
-          .calls = counters_.calls.value(),
-          .replies = counters_.replies.value(),
-          .timeouts = counters_.timeouts.value(),
-          .late_replies = counters_.late_replies.value(),
-          .rejected = counters_.rejected.value(),
-          .lost = counters_.lost.value(),
-          .pushes = counters_.pushes.value(),
-          .writes = counters_.writes.value(),
-          .bytes_sent = counters_.bytes_sent.value(),
-          .bytes_received = counters_.bytes_received.value(),
-          .breakers_closed = breaker == Breaker::State::kClosed ? std::size_t{1} : 0,
-          .breakers_open = breaker == Breaker::State::kOpen ? std::size_t{1} : 0,
-          .breakers_half_open = breaker == Breaker::State::kHalfOpen ? std::size_t{1} : 0,
-          .breaker_opened = counters_.breaker_opened.value(),
-          .queued = counters_.queued.value(),
-          .in_flight = counters_.in_flight.value()};
+  Stats stats = stats_;
+  stats.state = state();
+  stats.connected = stats.state == State::kReady ? 1 : 0;
+  switch (reported_breaker_.load(std::memory_order_relaxed)) {
+    case Breaker::State::kClosed:
+      stats.breakers_closed = 1;
+      break;
+    case Breaker::State::kOpen:
+      stats.breakers_open = 1;
+      break;
+    case Breaker::State::kHalfOpen:
+      stats.breakers_half_open = 1;
+      break;
+  }
+  return stats;
 }
 
 }  // namespace sluice::redis

@@ -23,16 +23,16 @@
 
 namespace sluice::redis {
 
-/// What is behind a Client: brings together the queue of calls, the handshake and the stream.
+/// The implementation of a Client: connects the queue of calls, the handshake and the stream.
 class Client::Connection final : private net::StreamEvents {
  public:
   Connection(net::Loop& loop, Options options);
   ~Connection();
 
-  /// What is sent right before a command, or not at all.
+  /// A command that is sent directly before another one, or not at all.
   enum class Before : std::uint8_t { kNothing, kAsking };
 
-  void Send(std::string_view command, SteadyTime deadline, Handler handler,
+  void Send(std::string_view command, const CallDeadline& deadline, Handler handler,
             Before before = Before::kNothing);
   void Connect();
   void Close();
@@ -54,15 +54,9 @@ class Client::Connection final : private net::StreamEvents {
     Handler handler;
     CallError error;
   };
-  struct Counters {
-    Counter connects, connect_failures, disconnects, calls, replies, timeouts, late_replies,
-        rejected, lost, pushes, writes, bytes_sent, bytes_received, queued, in_flight,
-        breaker_opened;
-  };
-
   void OnConnected() override;
   void OnData(std::string_view bytes) override;
-  void OnWritten() override { turn_end_.Ask(); }
+  void OnWritten() override { turn_end_.Schedule(); }
   void OnEnded(const std::string& reason) override;
 
   void StartAttempt();
@@ -81,11 +75,12 @@ class Client::Connection final : private net::StreamEvents {
   void CheckStall();
   [[nodiscard]] SteadyTime StallsAt();
   [[nodiscard]] std::optional<CallError> FindObstacle(std::size_t command_bytes);
-  void TellBreaker(resp::Value reply, SteadyTime pushed);
-  void TellBreakerOfExpired(std::span<const CallQueue::Ended> expired);
-  void TellBreakerOfLost(std::size_t calls);
-  void TellOfBreaker();
-  void TryIfIdle();
+  void ReportReply(resp::Value reply, SteadyTime pushed);
+  void ReportExpired(std::span<const CallQueue::Ended> expired);
+  void ReportLost(std::size_t calls);
+  void ReportBreaker();
+  [[nodiscard]] std::string ReasonOf(Breaker::State now) const;
+  void ProbeIfIdle();
   void RunRejected();
   static void Finish(std::span<CallQueue::Ended> ended, Failure failure, std::string message);
 
@@ -100,12 +95,13 @@ class Client::Connection final : private net::StreamEvents {
 
   std::atomic<State> state_{State::kIdle};
   resp::Protocol protocol_ = resp::Protocol::kResp3;
-  bool wanted_ = false;   ///< Somebody wants a connection.
+  bool wanted_ = false;   ///< A connection is wanted.
   bool refused_ = false;  ///< The last attempt reached Redis, or would have, but was not let in.
   std::string leaving_;   ///< Why nothing more is sent on this connection, if so.
   std::string last_error_;
   SteadyTime attempt_began_{};
   SteadyTime last_heard_{};  ///< When the server last sent something, or had nothing to answer.
+  SteadyTime last_data_{};   ///< When the server last sent something.
 
   std::optional<net::Stream> stream_;
   resp::Decoder decoder_;
@@ -117,18 +113,19 @@ class Client::Connection final : private net::StreamEvents {
   std::string subscribe_;  ///< The command; empty if it is no subscriber.
 
   Breaker breaker_;
-  /// As it was last told; also for other threads.
-  std::atomic<Breaker::State> told_breaker_{Breaker::State::kClosed};
+  /// As last reported; also for other threads.
+  std::atomic<Breaker::State> reported_breaker_{Breaker::State::kClosed};
   BreakerListener on_breaker_change_;
-  SteadyTime last_asked_{};  ///< When somebody last sent, or wanted to.
+  std::string last_failure_;  ///< Of a call, over a connection that is there.
+  SteadyTime last_asked_{};   ///< The last call.
 
   Backoff backoff_;
-  net::Timer alarm_;     ///< For the earliest deadline of a call, or a stalled server.
-  net::Timer patience_;  ///< For the handshake.
-  net::Timer retry_;     ///< For the next attempt.
-  net::Timer try_;       ///< For a breaker that nobody's calls try.
+  net::Timer alarm_;    ///< For the earliest deadline of a call, or a stalled server.
+  net::Timer timeout_;  ///< For the handshake.
+  net::Timer retry_;    ///< For the next attempt.
+  net::Timer try_;      ///< Probes a breaker without calls.
   net::TurnEnd turn_end_;
-  Counters counters_;
+  Stats stats_;  // Without state, connections and breakers: see StatsApprox.
 };
 
 }  // namespace sluice::redis

@@ -6,23 +6,29 @@
 namespace sluice::redis {
 namespace {
 
-// Who gave up sooner than this was in a hurry; it says nothing of the server. Hurried callers must
-// not open a breaker for all others.
+// Who gave up sooner than this was in a hurry; it says nothing of the server. Nor does a caller's
+// own deadline while the server answers others. Hurried callers must not open a breaker for all.
 constexpr Micros kHurry = std::chrono::milliseconds(5);
-// If nobody asks for so long, a breaker that is not closed is tried without them.
-constexpr Micros kIdle = std::chrono::seconds(1);
+// Without calls for so long, a breaker that is not closed is probed.
+constexpr Micros kProbeInterval = std::chrono::seconds(1);
 constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n";
 
 }  // namespace
 
-void Client::Connection::TellBreaker(resp::Value reply, SteadyTime pushed) {
-  if (reply.is_error() && IsUnwell(CodeOf(reply))) return breaker_.Failed(loop_.Now());
+void Client::Connection::ReportReply(resp::Value reply, SteadyTime pushed) {
+  if (reply.is_error() && IsUnwell(CodeOf(reply))) {
+    last_failure_ = reply.text();
+    return breaker_.Failed(loop_.Now());
+  }
   breaker_.Succeeded(loop_.Now(), std::chrono::duration_cast<Micros>(loop_.Now() - pushed));
 }
 
-void Client::Connection::TellBreakerOfExpired(std::span<const CallQueue::Ended> expired) {
+void Client::Connection::ReportExpired(std::span<const CallQueue::Ended> expired) {
   for (const CallQueue::Ended& call : expired) {
-    if (loop_.Now() - call.pushed >= kHurry) {
+    const bool others_answered = call.callers_deadline && last_data_ > call.pushed;
+    if (loop_.Now() - call.pushed >= kHurry && !others_answered) {
+      last_failure_ = call.ran == Ran::kNotSent ? "took no command before the deadline"
+                                                : "no reply before the deadline";
       breaker_.Failed(loop_.Now());
     } else {
       breaker_.Abandoned();
@@ -31,30 +37,39 @@ void Client::Connection::TellBreakerOfExpired(std::span<const CallQueue::Ended> 
 }
 
 // A connection that ends is one failure, however many calls it takes along.
-void Client::Connection::TellBreakerOfLost(std::size_t calls) {
+void Client::Connection::ReportLost(std::size_t calls) {
   if (calls == 0) return;
   for (std::size_t i = 1; i < calls; ++i) breaker_.Abandoned();
   breaker_.Failed(loop_.Now());
 }
 
-void Client::Connection::TellOfBreaker() {
-  counters_.breaker_opened.Set(breaker_.opened());
+void Client::Connection::ReportBreaker() {
+  stats_.breaker_opened.Set(breaker_.opened());
   const Breaker::State now = breaker_.state();
-  const Breaker::State before = told_breaker_.load(std::memory_order_relaxed);
+  const Breaker::State before = reported_breaker_.load(std::memory_order_relaxed);
   if (now == before) return;
-  told_breaker_.store(now, std::memory_order_relaxed);
+  reported_breaker_.store(now, std::memory_order_relaxed);
   if (now == Breaker::State::kClosed) {
     try_.Cancel();
   } else if (before == Breaker::State::kClosed) {
-    try_.Set(loop_.Now() + kIdle);
+    try_.Set(loop_.Now() + kProbeInterval);
   }
-  if (on_breaker_change_) on_breaker_change_({address_, before, now, last_error_});
+  if (on_breaker_change_) on_breaker_change_({address_, before, now, ReasonOf(now)});
 }
 
-void Client::Connection::TryIfIdle() {
-  try_.Set(loop_.Now() + kIdle);
+// Of the change to this state, for people.
+std::string Client::Connection::ReasonOf(Breaker::State now) const {
+  if (now == Breaker::State::kClosed) return address_ + ": answers again";
+  if (!last_error_.empty()) return last_error_;
+  if (now == Breaker::State::kHalfOpen) return address_ + ": a few calls are let through to try it";
+  // A breaker with `slow` opens without any failure.
+  return address_ + ": " + (last_failure_.empty() ? "replies are too slow" : last_failure_);
+}
+
+void Client::Connection::ProbeIfIdle() {
+  try_.Set(loop_.Now() + kProbeInterval);
   const SteadyTime asked = last_asked_;
-  if (state() != State::kReady || loop_.Now() < asked + kIdle) return;
+  if (state() != State::kReady || loop_.Now() < asked + kProbeInterval) return;
   Send(kPing, loop_.Now() + options_.connect_timeout, [](const Answer&) {});
   last_asked_ = asked;
 }

@@ -6,11 +6,11 @@
 #include "redis/server_address.h"
 #include "resp/value.h"
 
-/// What the error replies of Redis mean for whoever sent the command.
+/// The meaning of Redis' error replies for the sender of a command.
 namespace sluice::redis {
 
 /// The first word of an error reply; also of what Redis before version 7 wraps in another error
-/// because a script's command met it.
+/// because a script's command ran into it.
 [[nodiscard]] std::string_view CodeOf(resp::Value error);
 
 /// Whether such an error proves that the command did not run, and may pass by itself.
@@ -24,8 +24,8 @@ struct Redirection {
 };
 [[nodiscard]] Redirection ReadRedirection(std::string_view error);
 
-/// Whether whoever replies so can't serve anybody for now. Replies that are about the command, its
-/// keys, or a lack of memory come from a server that is well.
+/// Whether a server that replies so can't serve any client for now. Replies that are about the
+/// command, its keys, or a lack of memory come from a server that is well.
 [[nodiscard]] bool IsUnwell(std::string_view code);
 
 }  // namespace sluice::redis

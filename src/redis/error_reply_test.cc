@@ -17,7 +17,7 @@ std::string CodeOfReply(std::string_view error) {
   return std::string(CodeOf(decoder.reply()));
 }
 
-TEST(ErrorReplyTest, TheCodeIsTheFirstWordOrWhatOldServersWrap) {
+TEST(ErrorReplyTest, TheCodeIsTheFirstWordOrTheOneWrappedByAncientServers) {
   EXPECT_EQ(CodeOfReply("LOADING Redis is loading the dataset in memory"), "LOADING");
   EXPECT_EQ(CodeOfReply("ERR Error running script (call to f_1): @user_script:1: -READONLY You "
                         "can't write against a read only replica."),
@@ -45,7 +45,7 @@ TEST(ErrorReplyTest, WhatNamesNoServerHasNoPort) {
   }
 }
 
-TEST(ErrorReplyTest, AServerIsUnwellIfItCanServeNobody) {
+TEST(ErrorReplyTest, AServerIsUnwellIfItCanServeNoClient) {
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN"}) {
     EXPECT_TRUE(IsUnwell(code)) << code;
   }

@@ -90,7 +90,7 @@ Handshake::Step Handshake::SendRole(std::string& out) {
 Handshake::Step Handshake::ReadRole(resp::Value reply) {
   const std::string_view role = reply.size() > 0 ? reply.at(0).text() : "";
   if (role == "master") return Step::kDone;
-  error_ = "not the primary, although the sentinels say so: its role is " + std::string(role);
+  error_ = "not the primary, although the sentinels name it: its role is " + std::string(role);
   return Step::kNotNow;
 }
 

@@ -11,7 +11,7 @@
 
 namespace sluice::redis {
 
-/// What is said on a new connection before anything else: who we are, which protocol and which
+/// The first exchange on a new connection: authentication, client name, protocol and
 /// database we want. Knows no sockets: it is given replies, and says what to send next.
 ///
 /// HELLO 3 does it all but SELECT. A server that doesn't know HELLO gets AUTH and CLIENT SETNAME,
@@ -34,7 +34,7 @@ class Handshake {
   Step OnReply(resp::Value reply, std::string& out);
 
   [[nodiscard]] resp::Protocol protocol() const { return protocol_; }
-  /// What Redis said, without the password.
+  /// The error of Redis, without the password.
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:

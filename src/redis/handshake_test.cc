@@ -25,7 +25,7 @@ constexpr std::string_view kHelloReply = "%1\r\n+proto\r\n:3\r\n";
 constexpr std::string_view kUnknown =
     "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'pw' \r\n";
 
-// A server that answers what it is told to.
+// A server with scripted answers.
 class HandshakeTest : public ::testing::Test {
  protected:
   std::string Start() {
@@ -107,7 +107,7 @@ TEST_F(HandshakeTest, WhatMayPassIsNoRefusal) {
   EXPECT_EQ(handshake_->error(), "Redis is not ready: SELECT: MASTERDOWN no link");
 }
 
-TEST_F(HandshakeTest, ARefusalIsToldWithoutThePassword) {
+TEST_F(HandshakeTest, ARefusalIsReportedWithoutThePassword) {
   options_.password = Secret("pw");
   Start();
   EXPECT_EQ(Reply(kUnknown), Handshake::Step::kSend);

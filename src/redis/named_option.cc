@@ -1,33 +1,14 @@
 #include "redis/named_option.h"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
+#include "base/duration.h"
+#include "base/parse_number.h"
+
 namespace sluice::redis {
 namespace {
-
-template <typename Number>
-bool ParseNumber(std::string_view digits, Number& number) {
-  const char* const begin = digits.data();
-  const char* const end = begin + digits.size();
-  const auto [stopped, error] = std::from_chars(begin, end, number);
-  return error == std::errc{} && stopped == end;
-}
-
-bool ParseDuration(std::string_view text, Micros& duration) {
-  constexpr std::array<std::pair<std::string_view, Micros>, 3> kUnits = {
-      {{"us", Micros{1}}, {"ms", std::chrono::milliseconds(1)}, {"s", std::chrono::seconds(1)}}};
-  for (const auto& [unit, length] : kUnits) {
-    std::int32_t number = 0;
-    if (!text.ends_with(unit)) continue;
-    if (!ParseNumber(text.substr(0, text.size() - unit.size()), number) || number < 0) continue;
-    duration = number * length;
-    return true;
-  }
-  return false;
-}
 
 std::string* TextNamed(std::string_view name, Options& options) {
   const std::array<std::pair<std::string_view, std::string*>, 10> texts = {{
@@ -93,12 +74,16 @@ std::optional<std::string> SetOption(std::string_view name, std::string_view val
     return std::nullopt;
   }
   if (Micros* duration = DurationNamed(name, options)) {
-    if (ParseDuration(value, *duration)) return std::nullopt;
+    const auto parsed = ParseDuration(value);
+    if (parsed) *duration = *parsed;
+    if (parsed) return std::nullopt;
     return ExpectedFound(name, "a number with a unit, such as 250ms or 1s", value);
   }
   if (name == "port") return ParsePort(value, options.port);
   if (std::uint32_t* number = NumberNamed(name, options)) {
-    if (ParseNumber(value, *number)) return std::nullopt;
+    const auto parsed = ParseNumber<std::uint32_t>(value);
+    if (parsed) *number = *parsed;
+    if (parsed) return std::nullopt;
     return ExpectedFound(name == "db" ? "database" : name, "a number from 0 on", value);
   }
   if (bool* flag = FlagNamed(name, options)) {

@@ -24,7 +24,7 @@ enum class Topology : std::uint8_t {
 };
 
 /// What the sentinels call the primary, and how to log in to them. What else Options say (TLS,
-/// patience) is for sentinels and servers alike.
+/// timeout) is for sentinels and servers alike.
 struct SentinelOptions {
   std::string name{};
   std::string username{};
@@ -49,7 +49,7 @@ struct Options {
   std::string password_env{};   ///< The name of an environment variable, read at every connect.
   std::uint32_t database = 0;
   net::TlsOptions tls{};
-  std::string client_name = "sluice";  ///< What CLIENT LIST shows; empty: nothing.
+  std::string client_name = "sluice";  ///< The name in CLIENT LIST; empty: none.
 
   Micros connect_timeout = std::chrono::milliseconds(250);  ///< Until Redis has let us in.
   /// A server that owes replies and has sent nothing for so long is given up.
@@ -67,7 +67,7 @@ struct Options {
   std::size_t max_reply_bytes = 64U << 20;   ///< A larger reply ends the connection.
 };
 
-/// What is wrong with the options, if anything.
+/// Returns the error in the options, if there is one.
 [[nodiscard]] std::optional<Error> FindProblem(const Options& options);
 
 /// The password as the options say, read now.

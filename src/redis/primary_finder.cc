@@ -64,7 +64,7 @@ void PrimaryFinder::Find() {
   busy_ = true;
   asked_ = 0;
   found_ = {};
-  step_.Ask();
+  step_.Schedule();
 }
 
 void PrimaryFinder::Listen() {
@@ -91,7 +91,7 @@ void PrimaryFinder::OnMessage(std::size_t sentinel, std::string_view message) {
   events_.on_hint();
 }
 
-// At the end of a turn, when nobody is inside of `client_`.
+// At the end of a turn, when no code of `client_` runs.
 void PrimaryFinder::Step() {
   if (closed_ || !busy_) return;
   client_.reset();
@@ -108,11 +108,11 @@ void PrimaryFinder::Step() {
 void PrimaryFinder::Ask(const ServerAddress& sentinel) {
   client_ = std::make_unique<Client>(loop_, OptionsOf(options_, sentinel));
   client_->Send(command_, loop_.Now() + options_.connect_timeout,
-                [this, &sentinel](const Answer& answer) { Hear(sentinel, answer); });
+                [this, &sentinel](const Answer& answer) { OnReply(sentinel, answer); });
 }
 
-void PrimaryFinder::Hear(const ServerAddress& sentinel, const Answer& answer) {
-  step_.Ask();
+void PrimaryFinder::OnReply(const ServerAddress& sentinel, const Answer& answer) {
+  step_.Schedule();
   if (answer) found_.server = AddressIn(answer.reply());
   if (found_.server) return;
   if (!found_.error.empty()) found_.error += "; ";

@@ -17,7 +17,7 @@ namespace sluice::redis {
 class Client;
 class Subscriber;
 
-/// What the sentinels said.
+/// The result of asking the sentinels.
 struct FoundPrimary {
   std::optional<ServerAddress> server;
   std::string error;          ///< Why there is none.
@@ -25,7 +25,7 @@ struct FoundPrimary {
 };
 
 /// Asks sentinels which server is the primary: one after the other, beginning with the one that
-/// answered last, each with the patience of `connect_timeout`. From the first question on it also
+/// answered last, each with the timeout of `connect_timeout`. From the first question on it also
 /// listens to all of them, and gives a hint when one says that the primary has changed.
 ///
 /// Lives on its loop's thread, where its events happen, never inside a call of it; they may close
@@ -40,7 +40,7 @@ class PrimaryFinder {
   PrimaryFinder(net::Loop& loop, const Options& options, Events events);
   ~PrimaryFinder();
 
-  /// `on_found` will tell. While an answer is outstanding, it is asked for anew.
+  /// `on_found` follows. While an answer is outstanding, it is asked for anew.
   void Find();
   void Close();
 
@@ -48,7 +48,7 @@ class PrimaryFinder {
   void Listen();
   void Step();
   void Ask(const ServerAddress& sentinel);
-  void Hear(const ServerAddress& sentinel, const Answer& answer);
+  void OnReply(const ServerAddress& sentinel, const Answer& answer);
   void OnMessage(std::size_t sentinel, std::string_view message);
 
   net::Loop& loop_;

@@ -1,6 +1,6 @@
 #include "redis/server_address.h"
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace sluice::redis {
 
@@ -33,10 +33,8 @@ std::optional<std::string> ParseServerAddress(std::string_view text, ServerAddre
 }
 
 std::optional<std::string> ParsePort(std::string_view text, std::uint16_t& port) {
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const auto [stopped, error] = std::from_chars(begin, end, port);
-  if (error == std::errc{} && stopped == end && port != 0) return std::nullopt;
+  port = ParseNumber<std::uint16_t>(text).value_or(0);
+  if (port != 0) return std::nullopt;
   return ExpectedFound("port", "a number from 1 to 65535", text);
 }
 

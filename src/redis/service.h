@@ -15,8 +15,8 @@
 
 namespace sluice::redis {
 
-/// Which way one command goes. Whoever sends sets the slot, and keeps the rest for the service,
-/// which notes there what it has learned.
+/// Which way one command goes. The sender sets the slot, and keeps the rest for the service, which
+/// writes there what it has learned.
 struct Route {
   static constexpr std::uint16_t kNoNode = 0xFFFF;
 
@@ -24,11 +24,14 @@ struct Route {
   std::uint16_t sent_to = kNoNode;   ///< The node that was asked last.
   std::uint16_t redirect = kNoNode;  ///< The node to ask next, and once only, with ASKING.
   std::uint8_t redirects = 0;        ///< How often the command was sent elsewhere.
+  /// The deadline is a caller's, sooner than the sender's own: a server that misses it is not slow
+  /// if it answers others meanwhile.
+  bool callers_deadline = false;
 };
 
-/// What to do about a command that has no result.
-enum class Next : std::uint8_t {
-  kGiveUp,  ///< It failed, or nobody knows whether it ran.
+/// The action after a command without a result.
+enum class RetryAdvice : std::uint8_t {
+  kGiveUp,  ///< It failed, or may have run.
   kNow,     ///< It did not run: send it again, along the same Route.
   kLater,   ///< The same, after a moment.
   kApart,   ///< It did not run, since its keys are in two places while they move: ask for each
@@ -41,7 +44,7 @@ struct BreakerChange {
   std::string_view server;  ///< For people.
   Breaker::State from;
   Breaker::State to;
-  std::string_view reason;  ///< Why there is no connection; empty if there is one.
+  std::string_view reason;  ///< Why; never empty.
 };
 using BreakerListener = std::function<void(const BreakerChange&)>;
 
@@ -59,8 +62,8 @@ class Service {
   virtual void Send(Route& route, std::string_view command, SteadyTime deadline,
                     Handler handler) = 0;
 
-  /// What to do about an answer that is an error, of the command sent along this route.
-  virtual Next Judge(const Answer& answer, Route& route) = 0;
+  /// Returns the action after an error, of the command sent along this route.
+  virtual RetryAdvice AdviceFor(const Answer& answer, Route& route) = 0;
 
   /// From now on; before anything is sent. At the end of a turn, once for what changed in it.
   virtual void OnBreakerChange(BreakerListener listener) = 0;

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace sluice::redis {
 namespace {
@@ -40,5 +42,20 @@ std::string_view TagOf(std::string_view key) {
 }  // namespace
 
 std::uint16_t SlotOf(std::string_view key) { return Crc16(TagOf(key)) % kSlots; }
+
+std::uint32_t TagNumberOf(std::uint16_t slot) {
+  static const std::vector<std::uint32_t> numbers = [] {
+    std::vector<std::uint32_t> found(kSlots, 0);
+    std::size_t missing = kSlots;
+    for (std::uint32_t number = 1; missing > 0; ++number) {
+      std::uint32_t& known = found[SlotOf(std::to_string(number))];
+      if (known != 0) continue;
+      known = number;
+      --missing;
+    }
+    return found;
+  }();
+  return numbers[slot % kSlots];
+}
 
 }  // namespace sluice::redis

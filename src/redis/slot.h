@@ -12,4 +12,7 @@ inline constexpr std::uint16_t kSlots = 16384;
 /// nothing, else by all of it.
 [[nodiscard]] std::uint16_t SlotOf(std::string_view key);
 
+/// A number that, as decimal text, is a hash tag of the slot.
+[[nodiscard]] std::uint32_t TagNumberOf(std::uint16_t slot);
+
 }  // namespace sluice::redis

@@ -19,7 +19,7 @@ struct SlotRange {
 
 /// Reads the reply to CLUSTER SLOTS, which every version of Redis and Valkey knows, of a server
 /// that was reached at `asked_host`: who does not know its own host is there, too. Nothing if it is
-/// no such reply, or tells of no slots.
+/// no such reply, or has no slots.
 [[nodiscard]] std::optional<std::vector<SlotRange>> ReadSlotRanges(resp::Value reply,
                                                                    const std::string& asked_host);
 

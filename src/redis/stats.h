@@ -1,40 +1,86 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <string_view>
+
+#include "base/counter.h"
+#include "base/metrics.h"
 
 namespace sluice::redis {
 
 enum class State : std::uint8_t {
-  kIdle,        ///< Nobody has asked for anything yet.
+  kIdle,        ///< No call yet.
   kConnecting,  ///< Until Redis has let us in.
   kReady,
   kWaiting,  ///< The last attempt failed; the next one is due in a moment.
   kClosed,
 };
 
+/// A connection or a client writes its own on its loop's thread; a copy may be read by any.
 struct Stats {
   State state = State::kIdle;
-  std::size_t connected = 0;   ///< Connections on which Redis has let us in: 0 or 1 to one server.
-  std::uint64_t connects = 0;  ///< Connections on which Redis let us in.
-  std::uint64_t connect_failures = 0;
-  std::uint64_t disconnects = 0;  ///< Of connections that had been let in.
-  std::uint64_t calls = 0;
-  std::uint64_t replies = 0;       ///< Late ones included.
-  std::uint64_t timeouts = 0;      ///< Calls whose deadline passed, sent or not.
-  std::uint64_t late_replies = 0;  ///< Of calls that had timed out.
-  std::uint64_t rejected = 0;      ///< Calls that were refused at once.
-  std::uint64_t lost = 0;          ///< Calls that were under way when a connection ended.
-  std::uint64_t pushes = 0;
-  std::uint64_t writes = 0;  ///< Times that bytes were given to the connection.
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  std::size_t breakers_closed = 0;  ///< One of these three for each server.
-  std::size_t breakers_open = 0;
-  std::size_t breakers_half_open = 0;
-  std::uint64_t breaker_opened = 0;  ///< How often one opened.
-  std::size_t queued = 0;            ///< Calls that wait to be sent.
-  std::size_t in_flight = 0;         ///< Calls that wait for a reply, timed-out ones included.
+  Counter connected{};  ///< Connections on which Redis has let us in: 0 or 1 to one server.
+  Counter connects{};   ///< Connections on which Redis let us in.
+  Counter connect_failures{};
+  Counter disconnects{};  ///< Of connections that had been let in.
+  Counter calls{};
+  Counter replies{};       ///< Late ones included.
+  Counter timeouts{};      ///< Calls whose deadline passed, sent or not.
+  Counter late_replies{};  ///< Of calls that had timed out.
+  Counter rejected{};      ///< Calls that were refused at once.
+  Counter lost{};          ///< Calls that were under way when a connection ended.
+  Counter pushes{};
+  Counter writes{};  ///< Times that bytes were given to the connection.
+  Counter bytes_sent{};
+  Counter bytes_received{};
+  Counter breakers_closed{};  ///< One of these three for each server.
+  Counter breakers_open{};
+  Counter breakers_half_open{};
+  Counter breaker_opened{};  ///< How often one opened.
+  Counter queued{};          ///< Calls that wait to be sent.
+  Counter in_flight{};       ///< Calls that wait for a reply, timed-out ones included.
+
+  /// Sums the numbers; the state stays.
+  void operator+=(const Stats& other) { AddMetrics(other, *this); }
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = Stats;
+    constexpr std::string_view kBreakers = "rate_limiter_redis_breaker_state";
+    constexpr std::string_view kBreakersHelp =
+        "Circuit breakers in each state; every event loop has one for each Redis server.";
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_redis_connections", "Connections to Redis that are logged in.",
+               &S::connected},
+        Metric{kCounter, "rate_limiter_redis_connects_total", "Connections established.",
+               &S::connects},
+        Metric{kCounter, "rate_limiter_redis_connect_failures_total",
+               "Failed attempts to connect to Redis.", &S::connect_failures},
+        Metric{kCounter, "rate_limiter_redis_disconnects_total", "Connections to Redis that ended.",
+               &S::disconnects},
+        Metric{kCounter, "rate_limiter_redis_calls_total", "Commands for Redis.", &S::calls},
+        Unlisted{&S::replies},
+        Metric{kCounter, "rate_limiter_redis_timeouts_total",
+               "Commands without a reply before their deadline.", &S::timeouts},
+        Metric{kCounter, "rate_limiter_redis_late_replies_total",
+               "Replies to commands that had timed out.", &S::late_replies},
+        Unlisted{&S::rejected},
+        Unlisted{&S::lost},
+        Unlisted{&S::pushes},
+        Unlisted{&S::writes},
+        Metric{kCounter, "rate_limiter_redis_sent_bytes_total", "Bytes sent to Redis.",
+               &S::bytes_sent},
+        Metric{kCounter, "rate_limiter_redis_received_bytes_total", "Bytes received from Redis.",
+               &S::bytes_received},
+        Metric{kGauge, kBreakers, kBreakersHelp, &S::breakers_closed, "state", "closed"},
+        Metric{kGauge, kBreakers, kBreakersHelp, &S::breakers_open, "state", "open"},
+        Metric{kGauge, kBreakers, kBreakersHelp, &S::breakers_half_open, "state", "half_open"},
+        Metric{kCounter, "rate_limiter_redis_breaker_opened_total",
+               "Times that a circuit breaker opened.", &S::breaker_opened},
+        Unlisted{&S::queued},
+        Metric{kGauge, "rate_limiter_redis_in_flight", "Commands that wait for a reply.",
+               &S::in_flight}};
+  }
 };
+static_assert(HasAllMetrics<Stats, alignof(Stats)>, "a number without a row; `state` has none");
 
 }  // namespace sluice::redis

@@ -39,6 +39,7 @@ void Subscriber::Close() {
 }
 
 void Subscriber::OnPush(resp::Value push) const {
+  if (push.is_error() && events_.on_refused) events_.on_refused(push.text());
   constexpr std::size_t kElements = 3;
   if (push.size() != kElements) return;
   const std::string_view kind = push.at(0).text();
@@ -46,7 +47,7 @@ void Subscriber::OnPush(resp::Value push) const {
   if (kind == "subscribe" && events_.on_subscribed) events_.on_subscribed();
 }
 
-// In RESP2 a reply could not be told from a message; there the kernel's keep-alive must do.
+// In RESP2 replies and messages look alike; there the kernel's keep-alive must do.
 void Subscriber::Ping() {
   ping_.Set(loop_.Now() + kPingEvery);
   if (client_.state() != State::kReady || client_.protocol() != resp::Protocol::kResp3) return;

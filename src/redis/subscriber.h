@@ -12,7 +12,7 @@
 
 namespace sluice::redis {
 
-/// Hears what is published on some channels, over a connection of its own that is made anew
+/// Receives the messages of some channels, over a connection of its own that is reopened
 /// whenever it ends. What is published meanwhile is lost: `on_subscribed` is the moment to ask for
 /// what may have been missed.
 ///
@@ -22,7 +22,9 @@ class Subscriber {
   struct Events {
     std::function<void(std::string_view channel, std::string_view message)> on_message;
     /// Whatever is published from now on is heard. Once for each channel and connection.
-    std::function<void()> on_subscribed;
+    std::function<void()> on_subscribed{};
+    /// Redis refuses the subscription, with this error; may be empty.
+    std::function<void(std::string_view error)> on_refused{};
   };
 
   Subscriber(net::Loop& loop, const Options& options, std::span<const std::string> channels,

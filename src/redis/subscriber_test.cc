@@ -69,6 +69,23 @@ TEST_F(SubscriberTest, SubscribesAgainAfterTheConnectionWasLost) {
   ASSERT_TRUE(RunUntil([&] { return !heard_.empty(); }));
 }
 
+TEST_F(SubscriberTest, ReportsASubscriptionThatRedisRefuses) {
+  for (const char* hello : {"+hello", "-hello"}) {
+    const RedisServer server(
+        {.config = {std::string("user mute on >pw ~* +@all -subscribe ") + hello}});
+    redis::Options options = server.ClientOptions();
+    options.username = "mute";
+    options.password = Secret("pw");
+    std::string refused;
+    Subscriber::Events events = Events();
+    events.on_refused = [&](std::string_view error) { refused = error; };
+    Subscriber subscriber(loop_, options, channels_, events);
+    subscriber.Start();
+    ASSERT_TRUE(RunUntil([&] { return !refused.empty(); }));
+    EXPECT_TRUE(refused.starts_with("NOPERM")) << refused;
+  }
+}
+
 TEST_F(SubscriberTest, GivesUpAServerThatIsSilent) {
   const RedisServer server;
   Options options = server.ClientOptions();

@@ -6,50 +6,27 @@
 #include <string>
 #include <utility>
 
+#include "base/url.h"
 #include "redis/named_option.h"
 
 namespace sluice::redis {
 namespace {
 
-Error Invalid(std::string_view message) {
+Error InvalidUrl(std::string_view message) {
   return {ErrorCode::kInvalidOptions, std::string("redis URL: ").append(message)};
 }
 
 Error InvalidValue(std::string_view what, std::string_view found, std::string_view right) {
-  return Invalid(ExpectedFound(what, right, found));
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// False if a '%' is not followed by two hexadecimal digits.
-bool PercentDecode(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out.push_back(text[i]);
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return false;
-    out.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return true;
+  return InvalidUrl(ExpectedFound(what, right, found));
 }
 
 // "user:password" or ":password".
 std::optional<Error> ParseUser(std::string_view text, Options& options) {
   const std::size_t colon = text.find(':');
   std::string password;
-  if (!PercentDecode(text.substr(0, colon), options.username) ||
-      (colon != std::string_view::npos && !PercentDecode(text.substr(colon + 1), password))) {
-    return Invalid(
+  if (!DecodePercent(text.substr(0, colon), options.username) ||
+      (colon != std::string_view::npos && !DecodePercent(text.substr(colon + 1), password))) {
+    return InvalidUrl(
         "user and password: a '%' must be followed by two hexadecimal digits (%25 is '%')");
   }
   options.password = Secret(std::move(password));
@@ -66,8 +43,8 @@ std::optional<Error> ParseSentinelUser(std::string_view text, Options& options) 
   const std::size_t at = text.rfind('@');
   const std::string_view name = at == std::string_view::npos ? text : text.substr(at + 1);
   // A user with a password, and no name: not to be taken for one, and shown.
-  if (name.empty() || name.find(':') != std::string_view::npos) return Invalid(kRight);
-  if (!PercentDecode(name, options.sentinel.name)) return Invalid(kRight);
+  if (name.empty() || name.find(':') != std::string_view::npos) return InvalidUrl(kRight);
+  if (!DecodePercent(name, options.sentinel.name)) return InvalidUrl(kRight);
   return at == std::string_view::npos ? std::nullopt : ParseUser(text.substr(0, at), options);
 }
 
@@ -77,7 +54,7 @@ std::optional<Error> ParseSeeds(std::string_view text, Options& options) {
     const std::size_t comma = text.find(',');
     ServerAddress seed{.port =
                            options.topology == Topology::kSentinel ? kSentinelPort : options.port};
-    if (auto problem = ParseServerAddress(text.substr(0, comma), seed)) return Invalid(*problem);
+    if (auto problem = ParseServerAddress(text.substr(0, comma), seed)) return InvalidUrl(*problem);
     options.seeds.push_back(std::move(seed));
     if (comma == std::string_view::npos) return std::nullopt;
     text.remove_prefix(comma + 1);
@@ -87,7 +64,7 @@ std::optional<Error> ParseSeeds(std::string_view text, Options& options) {
 std::optional<Error> ParseHost(std::string_view text, Options& options) {
   if (options.topology != Topology::kSingle) return ParseSeeds(text, options);
   ServerAddress address{.port = options.port};
-  if (auto problem = ParseServerAddress(text, address)) return Invalid(*problem);
+  if (auto problem = ParseServerAddress(text, address)) return InvalidUrl(*problem);
   options.host = std::move(address.host);
   options.port = address.port;
   return std::nullopt;
@@ -101,10 +78,10 @@ std::optional<Error> ParseQuery(std::string_view query, Options& options) {
     if (equals == std::string_view::npos) return InvalidValue("option", pair, "name=value");
     std::string value;
     const std::string_view name = pair.substr(0, equals);
-    if (!PercentDecode(pair.substr(equals + 1), value)) {
+    if (!DecodePercent(pair.substr(equals + 1), value)) {
       return InvalidValue(name, pair.substr(equals + 1), "two hexadecimal digits after each '%'");
     }
-    if (auto problem = SetOption(name, value, options)) return Invalid(*problem);
+    if (auto problem = SetOption(name, value, options)) return InvalidUrl(*problem);
   }
   return std::nullopt;
 }
@@ -113,13 +90,13 @@ std::optional<Error> ParseQuery(std::string_view query, Options& options) {
 std::optional<Error> ParsePlace(bool is_unix, std::string_view text, Options& options) {
   if (is_unix) {
     if (!text.starts_with('/')) return InvalidValue("socket", text, "a path that begins with '/'");
-    if (PercentDecode(text, options.unix_socket)) return std::nullopt;
+    if (DecodePercent(text, options.unix_socket)) return std::nullopt;
     return InvalidValue("socket", text, "two hexadecimal digits after each '%'");
   }
   const std::size_t slash = text.find('/');
   if (auto problem = ParseHost(text.substr(0, slash), options)) return problem;
   if (slash == std::string_view::npos || slash + 1 == text.size()) return std::nullopt;
-  if (auto problem = SetOption("db", text.substr(slash + 1), options)) return Invalid(*problem);
+  if (auto problem = SetOption("db", text.substr(slash + 1), options)) return InvalidUrl(*problem);
   return std::nullopt;
 }
 
@@ -151,7 +128,7 @@ Result<Options> ParseUrl(std::string_view url) {
   const Scheme* const scheme =
       scheme_end == std::string_view::npos ? nullptr : FindScheme(url.substr(0, scheme_end));
   if (scheme == nullptr) {
-    return Invalid(
+    return InvalidUrl(
         "expected redis://, rediss:// or unix://, redis-sentinel:// or redis-cluster:// at the "
         "beginning");
   }
@@ -165,7 +142,8 @@ Result<Options> ParseUrl(std::string_view url) {
     const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at);
     // Else part of a password would be taken for a host, and shown in an error.
     if (user.find_first_of("/?") != std::string_view::npos) {
-      return Invalid("'/' and '?' in a user or password are written %2F and %3F, '@' after it %40");
+      return InvalidUrl(
+          "'/' and '?' in a user or password are written %2F and %3F, '@' after it %40");
     }
     auto problem = sentinel ? ParseSentinelUser(user, options) : ParseUser(user, options);
     if (problem) return *problem;

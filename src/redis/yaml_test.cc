@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Options Parsed(const std::string& text) {
+Options ParsedYaml(const std::string& text) {
   const auto options = ParseYaml(text);
   EXPECT_TRUE(options) << text << ": " << options.error().message;
   return options ? *options : Options{};
@@ -25,7 +25,7 @@ std::string MessageOf(const std::string& text) {
 }
 
 TEST(RedisYamlTest, SaysInFieldsWhatAUrlSays) {
-  const Options options = Parsed(R"(
+  const Options options = ParsedYaml(R"(
 host: redis.test
 port: 7000
 username: alice
@@ -48,17 +48,17 @@ connect_timeout: 100ms
 }
 
 TEST(RedisYamlTest, FieldsAddToAUrlWhereverItStands) {
-  const Options options = Parsed("database: 3\nurl: rediss://redis.test:7000\n");
+  const Options options = ParsedYaml("database: 3\nurl: rediss://redis.test:7000\n");
   EXPECT_EQ(options.host, "redis.test");
   EXPECT_EQ(options.port, 7000);
   EXPECT_EQ(options.database, 3U);
   EXPECT_TRUE(options.tls.enabled);
 }
 
-TEST(RedisYamlTest, TlsCanBeJustSwitchedOn) { EXPECT_TRUE(Parsed("tls: true").tls.enabled); }
+TEST(RedisYamlTest, TlsCanBeJustSwitchedOn) { EXPECT_TRUE(ParsedYaml("tls: true").tls.enabled); }
 
 TEST(RedisYamlTest, SentinelsHaveFieldsOfTheirOwn) {
-  const Options options = Parsed(R"(
+  const Options options = ParsedYaml(R"(
 username: alice
 password: pw
 sentinel:
@@ -76,12 +76,12 @@ sentinel:
 }
 
 TEST(RedisYamlTest, AClusterIsAListOfServers) {
-  const Options options = Parsed("cluster: [10.0.0.1, '[::1]:7000']");
+  const Options options = ParsedYaml("cluster: [10.0.0.1, '[::1]:7000']");
   EXPECT_EQ(options.topology, Topology::kCluster);
   EXPECT_EQ(options.seeds, (std::vector<ServerAddress>{{"10.0.0.1", 6379}, {"::1", 7000}}));
 }
 
-TEST(RedisYamlTest, MistakesAreToldWithTheirLine) {
+TEST(RedisYamlTest, ErrorsHaveTheirLine) {
   EXPECT_THAT(MessageOf("host: a\nport: many\n"),
               AllOf(HasSubstr("line 2"), HasSubstr("port"), HasSubstr("'many'")));
   EXPECT_THAT(MessageOf("hots: a\n"), AllOf(HasSubstr("line 1"), HasSubstr("'hots'")));
@@ -98,13 +98,13 @@ TEST(RedisYamlTest, MistakesAreToldWithTheirLine) {
               HasSubstr("only one of sentinel and cluster"));
 }
 
-TEST(RedisYamlTest, NoMistakeShowsAPassword) {
+TEST(RedisYamlTest, NoErrorShowsAPassword) {
   EXPECT_THAT(MessageOf("password: geheim\nport: many\n"), Not(HasSubstr("geheim")));
   EXPECT_THAT(MessageOf("url: redis://a:geheim@host:many\n"), Not(HasSubstr("geheim")));
 }
 
 TEST(RedisYamlTest, TheBreakerIsSetAsInAUrl) {
-  const BreakerOptions breaker = Parsed(R"(
+  const BreakerOptions breaker = ParsedYaml(R"(
 breaker_failures: 7
 breaker_window: 20s
 breaker_least_percent: 50
@@ -124,8 +124,8 @@ breaker_successes: 1
   EXPECT_EQ(breaker.pause, std::chrono::seconds(1));
   EXPECT_EQ(breaker.probes, 2U);
   EXPECT_EQ(breaker.successes, 1U);
-  EXPECT_FALSE(Parsed("breaker: false").breaker.enabled);
-  EXPECT_FALSE(Parsed("url: redis://h?breaker=false").breaker.enabled);
+  EXPECT_FALSE(ParsedYaml("breaker: false").breaker.enabled);
+  EXPECT_FALSE(ParsedYaml("url: redis://h?breaker=false").breaker.enabled);
 }
 
 TEST(RedisYamlTest, ABreakerThatCouldNotWorkIsRefused) {

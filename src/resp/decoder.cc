@@ -1,11 +1,13 @@
 #include "resp/decoder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
+
+#include "base/ascii.h"
+#include "base/parse_number.h"
 
 namespace sluice::resp {
 namespace {
@@ -20,47 +22,31 @@ constexpr std::size_t kShownBytes = 40;
 
 // What was found, fit for a line of text.
 std::string Shown(std::string_view bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
   std::string shown = "'";
   for (const char c : bytes.substr(0, kShownBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
+    if (c >= ' ' && c <= '~') {
       shown.push_back(c);
     } else {
-      shown.append("\\x").append({kHex[byte >> 4], kHex[byte & 15]});
+      AppendHex(c, shown.append("\\x"));
     }
   }
   return shown.append(bytes.size() > kShownBytes ? "'..." : "'");
 }
 
-template <typename Number>
-bool ParseWhole(std::string_view digits, Number& number) {
-  const char* const begin = digits.data();
-  const char* const end = begin + digits.size();
-  const auto [stopped, error] = std::from_chars(begin, end, number);
-  return error == std::errc{} && stopped == end;
-}
-
-bool ParseInteger(std::string_view line, std::int64_t& number) {
+std::optional<std::int64_t> ParseInteger(std::string_view line) {
   if (line.starts_with('+') && !line.starts_with("+-")) line.remove_prefix(1);
-  return ParseWhole(line, number);
+  return ParseNumber<std::int64_t>(line);
 }
 
-bool ParseDouble(std::string_view line, double& number) {
+std::optional<double> ParseDouble(std::string_view line) {
   if (line.starts_with('+') && !line.starts_with("+-")) line.remove_prefix(1);
   const bool negative = line.starts_with('-');
   const std::string_view size = negative ? line.substr(1) : line;
-  if (size == "inf") {
-    number = std::numeric_limits<double>::infinity() * (negative ? -1 : 1);
-    return true;
-  }
-  if (size == "nan") {
-    number = std::numeric_limits<double>::quiet_NaN();
-    return true;
-  }
+  if (size == "inf") return std::numeric_limits<double>::infinity() * (negative ? -1 : 1);
+  if (size == "nan") return std::numeric_limits<double>::quiet_NaN();
   // from_chars also knows "infinity" and "nan(...)", which RESP does not.
-  if (size.empty() || size[0] < '0' || size[0] > '9') return false;
-  return ParseWhole(line, number);
+  if (size.empty() || !IsDigit(size[0])) return std::nullopt;
+  return ParseNumber<double>(line);
 }
 
 bool IsBigNumber(std::string_view line) {
@@ -195,8 +181,7 @@ std::optional<std::size_t> Decoder::FindLine(std::string_view& line) {
 }
 
 std::optional<std::size_t> Decoder::Length(std::string_view line) {
-  std::uint64_t length = 0;
-  if (ParseWhole(line, length)) return length;
+  if (const auto length = ParseNumber<std::uint64_t>(line)) return length;
   if (line == "?") {
     Fail("streamed strings and aggregates are not supported");
   } else {
@@ -255,15 +240,15 @@ Decoder::Step Decoder::ParseLineValue(char type, std::string_view line, std::siz
   };
   switch (type) {
     case ':': {
-      std::int64_t number = 0;
-      if (!ParseInteger(line, number)) return Fail("no 64-bit integer: " + Shown(line));
-      add(Type::kInteger).integer = number;
+      const auto number = ParseInteger(line);
+      if (!number) return Fail("no 64-bit integer: " + Shown(line));
+      add(Type::kInteger).integer = *number;
       return Step::kElement;
     }
     case ',': {
-      double number = 0;
-      if (!ParseDouble(line, number)) return Fail("no double: " + Shown(line));
-      add(Type::kDouble).number = number;
+      const auto number = ParseDouble(line);
+      if (!number) return Fail("no double: " + Shown(line));
+      add(Type::kDouble).number = *number;
       return Step::kElement;
     }
     case '#':

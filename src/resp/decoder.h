@@ -13,7 +13,7 @@
 
 namespace sluice::resp {
 
-/// What one reply may cost its reader. More is a protocol error.
+/// Limits of one reply. Exceeding them is a protocol error.
 struct DecoderLimits {
   std::size_t max_bytes = 128U << 20;   ///< The whole reply, as it is on the wire.
   std::size_t max_text = 64U << 20;     ///< One bulk string; never more than 4 GiB.

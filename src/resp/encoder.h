@@ -25,7 +25,7 @@ void AppendBulk(std::string& out, std::string_view text);
 /// The number's decimal digits as a bulk string: commands have no integers.
 void AppendBulkInteger(std::string& out, std::int64_t number);
 
-// Replies. Line breaks in simple strings and errors become spaces: no text of somebody else's may
+// Replies. Line breaks in simple strings and errors become spaces: no text of another party may
 // end the line early.
 void AppendSimpleString(std::string& out, std::string_view text);
 /// `text` begins with a code word: "ERR wrong number of arguments".

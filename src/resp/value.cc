@@ -1,6 +1,6 @@
 #include "resp/value.h"
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace sluice::resp {
 namespace {
@@ -87,13 +87,7 @@ std::string_view Value::error_code() const {
 
 std::optional<std::int64_t> Value::ToInteger() const {
   if (type() == Type::kInteger) return node_->integer;
-  const std::string_view digits = text();
-  std::int64_t number = 0;
-  const char* const first = digits.data();
-  const char* const last = first + digits.size();
-  const auto [stopped, error] = std::from_chars(first, last, number);
-  if (error != std::errc{} || stopped != last || is_error()) return std::nullopt;
-  return number;
+  return is_error() ? std::nullopt : ParseNumber<std::int64_t>(text());
 }
 
 Value Value::at(std::size_t index) const {

@@ -117,7 +117,7 @@ inline Value::Iterator Value::end() const {
   return Iterator(Value(node_ + (is_aggregate() ? node_->span : 1), bytes_));
 }
 
-/// A value with all that belongs to it, for whoever keeps it longer than the decoder does.
+/// A value that owns its parts, for callers that keep it longer than the decoder does.
 class Reply {
  public:
   Reply() : nodes_(1) {}

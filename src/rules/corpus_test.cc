@@ -33,8 +33,9 @@ std::vector<std::string> FilesIn(const char* folder) {
 
 std::string Messages(const ReadResult& result) {
   std::string text;
-  for (const Mistake& mistake : result.mistakes) text += Describe(mistake) + "\n";
-  for (const Mistake& warning : result.warnings) text += "warning: " + Describe(warning) + "\n";
+  for (const config_text::Diagnostic& error : result.errors) text += Describe(error) + "\n";
+  for (const config_text::Diagnostic& warning : result.warnings)
+    text += "warning: " + Describe(warning) + "\n";
   return text;
 }
 
@@ -46,7 +47,7 @@ TEST_P(BadFileTest, IsRefusedWithTheseWords) {
   const fs::path path = fs::path(SLUICE_RULES_TESTDATA) / "bad" / (GetParam() + ".yaml");
   const ReadResult result = ReadOf(path);
   EXPECT_FALSE(result.file);
-  EXPECT_FALSE(result.mistakes.empty());
+  EXPECT_FALSE(result.errors.empty());
   EXPECT_EQ(Messages(result), Contents(fs::path(path).replace_extension(".txt")));
 }
 

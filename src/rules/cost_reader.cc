@@ -2,8 +2,9 @@
 
 #include <string>
 
+#include "base/decimal.h"
+#include "config_text/mapping.h"
 #include "rules/field_names.h"
-#include "rules/mapping.h"
 
 namespace sluice::rules {
 
@@ -13,33 +14,33 @@ Cost UsualCost(std::string_view type) {
   return cost;
 }
 
-Cost ReadCost(Reading& reading, const Field& field, LimitLevel& level) {
+Cost ReadCost(config_text::Reading& reading, const config_text::Field& field, LimitLevel& level) {
   Cost cost;
-  if (field->kind == YamlKind::kScalar && ParseDecimal(field->text)) {
+  if (field->kind == config_text::YamlKind::kScalar && ParseDecimal(field->text)) {
     cost.constant = reading.Whole(field, 1, kMaxAmount);
     return cost;
   }
-  if (field->kind != YamlKind::kMapping) {
+  if (field->kind != config_text::YamlKind::kMapping) {
     reading.Wrong(field,
                   "expected a whole number, or `{attribute: tokens, min: 1, max: 4096}`, "
                   "found " +
-                      Found(*field.node));
+                      config_text::Found(*field.node));
     return cost;
   }
-  const Mapping mapping(reading, field, CostFields());
-  if (const Field attribute = mapping["attribute"]) {
+  const config_text::Mapping mapping(reading, field, CostFields());
+  if (const config_text::Field attribute = mapping["attribute"]) {
     cost.attribute = reading.Text(attribute, "the name of an attribute").value_or("");
   } else {
     reading.Wrong(field, "needs an `attribute` to take the cost from");
   }
-  if (const Field least = mapping["min"]) {
+  if (const config_text::Field least = mapping["min"]) {
     cost.least = reading.Whole(least, 1, kMaxAmount).value_or(1);
   }
-  if (const Field most = mapping["max"]) {
+  if (const config_text::Field most = mapping["max"]) {
     const auto value = reading.Whole(most, 1, kMaxAmount);
     Given& given = level[Quantity::kMaxCost];
     if (given) {
-      reading.WrongName(most, "says the same as `max_cost` on line " +
+      reading.WrongName(most, "means the same as `max_cost` on line " +
                                   std::to_string(given.field.key.line) + "; leave one of them out");
     } else if (value) {
       given.whole = *value;

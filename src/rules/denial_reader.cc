@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
+#include "config_text/mapping.h"
 #include "rules/field_names.h"
-#include "rules/mapping.h"
 
 namespace sluice::rules {
 namespace {
@@ -25,45 +26,42 @@ constexpr std::array<std::string_view, 8> kNotYours = {
 constexpr std::array<std::string_view, 3> kNotYoursFrom = {"ratelimit", "x-ratelimit", "x-sluice-"};
 
 bool IsOurs(std::string_view header) {
-  const auto is_it = [header](std::string_view name) { return IsSameWord(name, header); };
+  const auto is_it = [header](std::string_view name) { return EqualIgnoringCase(name, header); };
   const auto begins_so = [header](std::string_view start) {
-    return IsSameWord(start, header.substr(0, start.size()));
+    return EqualIgnoringCase(start, header.substr(0, start.size()));
   };
   return std::any_of(kNotYours.begin(), kNotYours.end(), is_it) ||
          std::any_of(kNotYoursFrom.begin(), kNotYoursFrom.end(), begins_so);
 }
 
 bool IsNameByte(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return is_letter || (c >= '0' && c <= '9') ||
+  return IsLetter(c) || IsDigit(c) ||
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
 bool IsHeaderValue(std::string_view text) {
-  return text.size() <= kMaxHeaderBytes && std::none_of(text.begin(), text.end(), [](char c) {
-           return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-         });
+  return text.size() <= kMaxHeaderBytes && std::none_of(text.begin(), text.end(), IsControl);
 }
 
 class DenialReader {
  public:
-  DenialReader(Reading& reading, const Field& field)
+  DenialReader(config_text::Reading& reading, const config_text::Field& field)
       : reading_(reading), mapping_(reading, field, DenialFields()) {}
 
   Denial Read() {
     if (!mapping_.ok()) return {};
-    if (const Field status = mapping_["status"]) {
+    if (const config_text::Field status = mapping_["status"]) {
       denial_.status = static_cast<int>(reading_.Whole(status, 400, 599).value_or(0));
     }
     ReadBody();
-    if (const Field headers = mapping_["headers"]) ReadHeaders(headers);
+    if (const config_text::Field headers = mapping_["headers"]) ReadHeaders(headers);
     return std::move(denial_);
   }
 
  private:
   void ReadBody() {
-    const Field body = mapping_["body"];
-    const Field type = mapping_["content_type"];
+    const config_text::Field body = mapping_["body"];
+    const config_text::Field type = mapping_["content_type"];
     if (body) {
       denial_.body = reading_.Text(body, "a text").value_or("");
       denial_.content_type = kUsualContentType;
@@ -76,7 +74,7 @@ class DenialReader {
     denial_.content_type = ReadValue(type, "a type such as text/html");
   }
 
-  std::string ReadValue(const Field& field, std::string_view expected) {
+  std::string ReadValue(const config_text::Field& field, std::string_view expected) {
     const std::string value(reading_.Text(field, expected).value_or(""));
     if (!IsHeaderValue(value)) {
       reading_.Wrong(field, "is no value of a header: it has control characters, or more than " +
@@ -85,12 +83,12 @@ class DenialReader {
     return value;
   }
 
-  void ReadHeaders(const Field& field) {
+  void ReadHeaders(const config_text::Field& field) {
     const auto entries = reading_.Entries(field, "names of headers and their values");
     if (entries.size() > kMaxHeaders) {
       reading_.Wrong(field, "has more than " + std::to_string(kMaxHeaders) + " headers");
     }
-    for (const Field& entry : entries) {
+    for (const config_text::Field& entry : entries) {
       if (entry.name.empty() || !std::all_of(entry.name.begin(), entry.name.end(), IsNameByte)) {
         reading_.WrongName(entry, "is no name of a header");
       } else if (IsOurs(entry.name)) {
@@ -100,14 +98,14 @@ class DenialReader {
     }
   }
 
-  Reading& reading_;
-  Mapping mapping_;
+  config_text::Reading& reading_;
+  config_text::Mapping mapping_;
   Denial denial_;
 };
 
 }  // namespace
 
-Denial ReadDenial(Reading& reading, const Field& field) {
+Denial ReadDenial(config_text::Reading& reading, const config_text::Field& field) {
   return DenialReader(reading, field).Read();
 }
 

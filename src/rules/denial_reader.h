@@ -1,11 +1,11 @@
 #pragma once
 
+#include "config_text/reading.h"
 #include "rules/model.h"
-#include "rules/reading.h"
 
 namespace sluice::rules {
 
 /// Reads `denial`.
-Denial ReadDenial(Reading& reading, const Field& field);
+Denial ReadDenial(config_text::Reading& reading, const config_text::Field& field);
 
 }  // namespace sluice::rules

@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config_text/yaml_tree.h"
 #include "rules/field_names.h"
 #include "rules/testing/read.h"
-#include "rules/yaml_tree.h"
 
 namespace sluice::rules {
 namespace {
@@ -23,7 +23,7 @@ using testing::Complaints;
 using ::testing::Contains;
 
 std::string Document(const std::string& name) {
-  std::ifstream in(std::string(SLUICE_DOCS) + "/" + name, std::ios::binary);
+  std::ifstream in(std::string(SLUICE_DOCS).append("/").append(name), std::ios::binary);
   EXPECT_TRUE(in) << name;
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -39,7 +39,7 @@ std::vector<std::string> YamlBlocks(const std::string& text) {
   return blocks;
 }
 
-const YamlNode* Child(const YamlNode* node, std::string_view name) {
+const config_text::YamlNode* Child(const config_text::YamlNode* node, std::string_view name) {
   if (node == nullptr) return nullptr;
   for (std::size_t i = 0; i + 1 < node->children.size(); i += 2) {
     if (node->children[i]->text == name) return node->children[i + 1];
@@ -57,9 +57,9 @@ TEST(RulesDocumentTest, EveryFieldIsExplained) {
   const std::string text = Document("rules.md");
   for (const auto& [kind, names] : AllFieldNames()) {
     for (const std::string_view name : names->all()) {
-      const bool is_there = text.find("`" + std::string(name)) != std::string::npos ||
-                            text.find(std::string(name) + ":") != std::string::npos ||
-                            text.find(std::string(name) + ",") != std::string::npos;
+      const bool is_there = text.find(std::string("`").append(name)) != std::string::npos ||
+                            text.find(std::string(name).append(":")) != std::string::npos ||
+                            text.find(std::string(name).append(",")) != std::string::npos;
       EXPECT_TRUE(is_there) << kind << ": " << name;
     }
   }
@@ -67,12 +67,13 @@ TEST(RulesDocumentTest, EveryFieldIsExplained) {
 
 TEST(RulesSchemaTest, KnowsTheFieldsThatTheReaderKnows) {
   // JSON is YAML.
-  const auto parsed = YamlTree::Parse(Document("rules.schema.json"));
-  ASSERT_TRUE(std::holds_alternative<YamlTree>(parsed)) << std::get<YamlError>(parsed).message;
-  const YamlNode* root = std::get<YamlTree>(parsed).root();
+  const auto parsed = config_text::YamlTree::Parse(Document("rules.schema.json"));
+  ASSERT_TRUE(std::holds_alternative<config_text::YamlTree>(parsed))
+      << std::get<config_text::YamlError>(parsed).message;
+  const config_text::YamlNode* root = std::get<config_text::YamlTree>(parsed).root();
   for (const auto& [kind, names] : AllFieldNames()) {
-    const YamlNode* schema = kind == "file" ? root : Child(Child(root, "$defs"), kind);
-    const YamlNode* properties = Child(schema, "properties");
+    const config_text::YamlNode* schema = kind == "file" ? root : Child(Child(root, "$defs"), kind);
+    const config_text::YamlNode* properties = Child(schema, "properties");
     ASSERT_NE(properties, nullptr) << kind;
     std::set<std::string_view> in_schema;
     for (std::size_t i = 0; i < properties->children.size(); i += 2) {
@@ -80,7 +81,7 @@ TEST(RulesSchemaTest, KnowsTheFieldsThatTheReaderKnows) {
     }
     const std::set<std::string_view> in_reader(names->all().begin(), names->all().end());
     EXPECT_EQ(in_schema, in_reader) << kind;
-    const YamlNode* others = Child(schema, "additionalProperties");
+    const config_text::YamlNode* others = Child(schema, "additionalProperties");
     ASSERT_NE(others, nullptr) << kind;
     EXPECT_EQ(others->text, "false") << kind;
   }

@@ -61,7 +61,6 @@ std::optional<std::string> TemplateProblem(std::string_view text) {
 
 EndpointTemplates::EndpointTemplates(std::span<const std::string> templates) {
   nodes_.emplace_back();
-  edges_.resize(16);
   for (const std::string& text : templates) Add(text);
 }
 
@@ -87,34 +86,19 @@ void EndpointTemplates::Add(std::string_view text) {
 }
 
 std::uint32_t EndpointTemplates::LiteralChild(std::uint32_t from, std::string_view segment) const {
-  const std::size_t mask = edges_.size() - 1;
-  for (std::size_t i = HashText(segment, from) & mask;; i = (i + 1) & mask) {
-    const Edge& edge = edges_[i];
-    if (edge.from == kNone) return kNone;
-    if (edge.from == from && edge.segment == segment) return edge.to;
-  }
-}
-
-void EndpointTemplates::PutEdge(const Edge& edge) {
-  const std::size_t mask = edges_.size() - 1;
-  std::size_t i = HashText(edge.segment, edge.from) & mask;
-  while (edges_[i].from != kNone) i = (i + 1) & mask;
-  edges_[i] = edge;
+  const Edge* const edge = edges_.Find(HashText(segment, from), [&](const Edge& each) {
+    return each.from == from && each.segment == segment;
+  });
+  return edge == nullptr ? kNone : edge->to;
 }
 
 std::uint32_t EndpointTemplates::AddLiteralChild(std::uint32_t from, std::string_view segment) {
   const std::uint32_t known = LiteralChild(from, segment);
   if (known != kNone) return known;
-  if (++edge_count_ * 2 > edges_.size()) {
-    std::vector<Edge> old(edges_.size() * 2);
-    old.swap(edges_);
-    for (const Edge& edge : old) {
-      if (edge.from != kNone) PutEdge(edge);
-    }
-  }
+  edges_.GrowFor(++edge_count_, [](const Edge& each) { return HashText(each.segment, each.from); });
   const auto to = static_cast<std::uint32_t>(nodes_.size());
   nodes_.emplace_back();
-  PutEdge({.from = from, .to = to, .segment = segment});
+  edges_.Empty(HashText(segment, from)) = {.from = from, .to = to, .segment = segment};
   return to;
 }
 

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/flat_index.h"
+
 namespace sluice::rules {
 
-/// What is wrong with a template, for people; nothing if it is right.
+/// Returns the error in a template; nothing if it is valid.
 [[nodiscard]] std::optional<std::string> TemplateProblem(std::string_view text);
 
 /// Templates such as "/v1/orders/{id}", which make one endpoint of many paths. `{name}` stands for
@@ -37,19 +39,19 @@ class EndpointTemplates {
     std::string_view rest;            ///< The template of which the rest begins here.
   };
   struct Edge {
-    std::uint32_t from = kNone;  ///< kNone: an empty place.
+    std::uint32_t from = kNone;
     std::uint32_t to = kNone;
     std::string_view segment;
+    [[nodiscard]] bool empty() const { return from == kNone; }
   };
 
   void Add(std::string_view text);
   std::uint32_t LiteralChild(std::uint32_t from, std::string_view segment) const;
   std::uint32_t AddLiteralChild(std::uint32_t from, std::string_view segment);
-  void PutEdge(const Edge& edge);
   [[nodiscard]] std::string_view FindFrom(std::uint32_t node, std::string_view path) const;
 
   std::vector<Node> nodes_;
-  std::vector<Edge> edges_;  ///< A hash table; its size is a power of two, at most half full.
+  FlatIndex<Edge> edges_;
   std::size_t edge_count_ = 0;
 };
 

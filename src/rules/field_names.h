@@ -2,29 +2,32 @@
 
 #include <vector>
 
-#include "rules/mapping.h"
+#include "config_text/mapping.h"
 
 /// Which fields each part of a rule file may have. docs/rules.schema.json repeats them, and
 /// docs/rules.md explains them.
 namespace sluice::rules {
 
-const FieldNames& FileFields();
-const FieldNames& DefaultsFields();
-const FieldNames& TierFields();
-const FieldNames& RuleFields();
-const FieldNames& OverrideFields();
+const config_text::FieldNames& FileFields();
+const config_text::FieldNames& DefaultsFields();
+const config_text::FieldNames& TierFields();
+const config_text::FieldNames& RuleFields();
+const config_text::FieldNames& OverrideFields();
 /// A limit in the `limits` of a rule.
-const FieldNames& LimitFields();
+const config_text::FieldNames& LimitFields();
 /// A limit in the `limits` of another level; `params` and `emergency_limit` have the same.
-const FieldNames& NumbersFields();
-const FieldNames& CostFields();
-/// What an attribute must be like, written as a mapping.
-const FieldNames& DenialFields();
-const FieldNames& ConditionFields();
+const config_text::FieldNames& NumbersFields();
+const config_text::FieldNames& RolloutFields();
+/// The numbers of callers outside of a rollout.
+const config_text::FieldNames& FromFields();
+const config_text::FieldNames& CostFields();
+/// A condition on an attribute, written as a mapping.
+const config_text::FieldNames& DenialFields();
+const config_text::FieldNames& ConditionFields();
 /// An item of `keys`, written as a list.
-const FieldNames& KeyFields();
+const config_text::FieldNames& KeyFields();
 
 /// By the name that the schema has for them.
-std::vector<std::pair<std::string_view, const FieldNames*>> AllFieldNames();
+std::vector<std::pair<std::string_view, const config_text::FieldNames*>> AllFieldNames();
 
 }  // namespace sluice::rules

@@ -9,7 +9,7 @@
 
 namespace sluice::rules {
 
-/// What is wrong with a glob, for people: "ends with '\', which takes the next character as it
+/// Returns the error in a glob: "ends with '\', which takes the next character as it
 /// is". Nothing if it is right.
 [[nodiscard]] std::optional<std::string> GlobProblem(std::string_view text);
 
@@ -26,7 +26,7 @@ class Glob {
 
   [[nodiscard]] bool Matches(std::string_view value) const;
 
-  /// What stands between two '*', or before the first, or after the last.
+  /// The text between two '*', before the first, or after the last.
   struct Piece {
     std::uint32_t begin = 0;  ///< In `bytes` and `any`.
     std::uint32_t size = 0;

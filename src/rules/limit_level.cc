@@ -4,23 +4,17 @@
 #include <chrono>
 #include <string>
 
-#include "rules/suggestion.h"
+#include "algo/algorithm_info.h"
+#include "base/decimal.h"
+#include "base/duration.h"
+#include "config_text/rate_text.h"
+#include "config_text/suggestion.h"
 
 namespace sluice::rules {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr std::array<std::pair<std::string_view, Algorithm>, 7> kAlgorithms = {{
-    {"token_bucket", Algorithm::kTokenBucket},
-    {"leaky_bucket", Algorithm::kLeakyBucket},
-    {"fixed_window", Algorithm::kFixedWindow},
-    {"sliding_window_log", Algorithm::kSlidingWindowLog},
-    {"sliding_window_counter", Algorithm::kSlidingWindowCounter},
-    {"concurrency", Algorithm::kConcurrency},
-    {"sliding_window", Algorithm::kSlidingWindowLog},
-}};
 
 constexpr std::array<std::pair<std::string_view, Anchor>, 6> kAnchors = {{
     {"epoch", Anchor::kEpoch},
@@ -36,9 +30,9 @@ constexpr std::string_view kRateForms = "a rate such as `100 per minute` or `30/
 /// Reads the fields of one level.
 class LevelReader {
  public:
-  LevelReader(Reading& reading, Level level) : reading_(reading), level_(level) {}
+  LevelReader(config_text::Reading& reading, Level level) : reading_(reading), level_(level) {}
 
-  void Read(const Mapping& mapping) {
+  void Read(const config_text::Mapping& mapping) {
     ReadAlgorithm(mapping["algorithm"]);
     ReadAmount(mapping["capacity"], Quantity::kCapacity, 0);
     ReadRefillRate(mapping.Either("refill_rate", "leak_rate"));
@@ -47,19 +41,22 @@ class LevelReader {
     ReadAmount(mapping["burst_allowance"], Quantity::kBurstAllowance, 0);
     // Before `limit`, which may say a window, too.
     ReadDuration(mapping["window"], Quantity::kWindow, seconds(1));
-    if (const Field limit = mapping["limit"]; limit && limit->kind != YamlKind::kSequence) {
+    if (const config_text::Field limit = mapping["limit"];
+        limit && limit->kind != config_text::YamlKind::kSequence) {
       ReadLimit(limit);
     }
     ReadAnchor(mapping["anchor"]);
     ReadDuration(mapping.Either("ttl", "time_to_live"), Quantity::kTimeToLive, seconds(1));
     ReadAmount(mapping["max_cost"], Quantity::kMaxCost, 1);
+    ReadAmount(mapping["max_settlement"], Quantity::kMaxSettlement, 1);
     CheckForms();
     ReadRejectAll(mapping["reject_all"]);
   }
 
-  void ReadLimit(const Field& field) {
-    const auto rate =
-        field->kind == YamlKind::kScalar ? ParseRate(field->text) : std::optional<RateText>();
+  void ReadLimit(const config_text::Field& field) {
+    const auto rate = field->kind == config_text::YamlKind::kScalar
+                          ? config_text::ParseRate(field->text)
+                          : std::optional<config_text::RateText>();
     if (!rate) {
       ReportLimit(field);
       return;
@@ -70,7 +67,7 @@ class LevelReader {
     } else {
       if (!whole) {
         reading_.Wrong(field,
-                       "expected a whole number, found " + Found(*field.node) +
+                       "expected a whole number, found " + config_text::Found(*field.node) +
                            "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
                            "`capacity` and `refill_rate`");
       }
@@ -80,7 +77,8 @@ class LevelReader {
     if (!rate->period) return;
     Given& window = level_read_[Quantity::kWindow];
     if (window) {
-      reading_.Wrong(window.field, Shown(field->text) + " of `" + std::string(field.name) +
+      reading_.Wrong(window.field, config_text::Shown(field->text) + " of `" +
+                                       std::string(field.name) +
                                        "` has its window already; leave this out");
     }
     if (!CheckDuration(field, *rate->period)) return;
@@ -91,59 +89,61 @@ class LevelReader {
   LimitLevel Take() { return std::move(level_read_); }
 
  private:
-  Given& Set(Quantity quantity, const Field& field) {
+  Given& Set(Quantity quantity, const config_text::Field& field) {
     Given& given = level_read_[quantity];
     given.field = field;
     given.level = level_;
     return given;
   }
 
-  bool InRange(const Field& field, std::int64_t value, std::int64_t low) {
+  bool InRange(const config_text::Field& field, std::int64_t value, std::int64_t low) {
     if (value >= low && value <= kMaxAmount) return true;
     reading_.Wrong(field, "must be between " + std::to_string(low) + " and " +
                               std::to_string(kMaxAmount) + ", found " + std::to_string(value));
     return false;
   }
 
-  bool CheckDuration(const Field& field, Micros value) {
+  bool CheckDuration(const config_text::Field& field, Micros value) {
     if (value >= Micros{1} && value <= kMaxWindow) return true;
-    reading_.Wrong(field,
-                   "must be between 1 microsecond and 100 years, found " + Shown(field->text));
+    reading_.Wrong(field, "must be between 1 microsecond and 100 years, found " +
+                              config_text::Shown(field->text));
     return false;
   }
 
-  void ReadAlgorithm(const Field& field) {
+  void ReadAlgorithm(const config_text::Field& field) {
     if (!field) return;
-    const auto algorithm = reading_.Choice<Algorithm>(field, kAlgorithms);
+    const auto algorithm = reading_.Choice<Algorithm>(field, algo::AlgorithmWords(true));
     if (algorithm) Set(Quantity::kAlgorithm, field).algorithm = *algorithm;
   }
 
-  void ReadAnchor(const Field& field) {
+  void ReadAnchor(const config_text::Field& field) {
     if (!field) return;
     const auto anchor = reading_.Choice<Anchor>(field, kAnchors);
     if (anchor) Set(Quantity::kAnchor, field).anchor = *anchor;
   }
 
-  void ReadAmount(const Field& field, Quantity quantity, std::int64_t low) {
+  void ReadAmount(const config_text::Field& field, Quantity quantity, std::int64_t low) {
     if (!field) return;
-    const auto whole =
-        field->kind == YamlKind::kScalar ? ParseWhole(field->text) : std::optional<std::int64_t>();
+    const auto whole = field->kind == config_text::YamlKind::kScalar
+                           ? ParseWhole(field->text)
+                           : std::optional<std::int64_t>();
     if (!whole) {
-      reading_.Wrong(field, "expected a whole number, found " + Found(*field.node));
+      reading_.Wrong(field, "expected a whole number, found " + config_text::Found(*field.node));
     } else if (InRange(field, *whole, low)) {
       Set(quantity, field).whole = *whole;
     }
   }
 
-  void ReadRefillRate(const Field& field) {
+  void ReadRefillRate(const config_text::Field& field) {
     if (!field) return;
-    const auto rate =
-        field->kind == YamlKind::kScalar ? ParseRate(field->text) : std::optional<RateText>();
+    const auto rate = field->kind == config_text::YamlKind::kScalar
+                          ? config_text::ParseRate(field->text)
+                          : std::optional<config_text::RateText>();
     if (!rate) {
       reading_.Wrong(field, "expected a number, or " + std::string(kRateForms) + ", found " +
-                                Found(*field.node));
+                                config_text::Found(*field.node));
     } else if (rate->amount.digits <= 0) {
-      reading_.Wrong(field, "must be more than 0, found " + Shown(field->text) +
+      reading_.Wrong(field, "must be more than 0, found " + config_text::Shown(field->text) +
                                 "; a bucket that is never refilled rejects every call in the end");
     } else if (!rate->period || CheckDuration(field, *rate->period)) {
       Given& given = Set(Quantity::kRefillRate, field);
@@ -152,39 +152,41 @@ class LevelReader {
     }
   }
 
-  void ReadDuration(const Field& field, Quantity quantity, Micros plain) {
+  void ReadDuration(const config_text::Field& field, Quantity quantity, Micros plain) {
     if (!field) return;
-    const auto duration = field->kind == YamlKind::kScalar ? ParseDuration(field->text, plain)
-                                                           : std::optional<Micros>();
+    const auto duration = field->kind == config_text::YamlKind::kScalar
+                              ? ParseDuration(field->text, plain)
+                              : std::optional<Micros>();
     if (!duration) {
       const std::string_view unit = plain == seconds(1) ? "seconds" : "milliseconds";
       reading_.Wrong(field, "expected a duration such as 60s, 5m, 1h or 1d, or a number of " +
-                                std::string(unit) + ", found " + Found(*field.node));
+                                std::string(unit) + ", found " + config_text::Found(*field.node));
     } else if (CheckDuration(field, *duration)) {
       Set(quantity, field).duration = *duration;
     }
   }
 
-  void ReadMultiplier(const Field& field) {
+  void ReadMultiplier(const config_text::Field& field) {
     if (!field) return;
-    const auto decimal =
-        field->kind == YamlKind::kScalar ? ParseDecimal(field->text) : std::optional<Decimal>();
+    const auto decimal = field->kind == config_text::YamlKind::kScalar ? ParseDecimal(field->text)
+                                                                       : std::optional<Decimal>();
     if (!decimal) {
-      reading_.Wrong(field, "expected a number, found " + Found(*field.node));
+      reading_.Wrong(field, "expected a number, found " + config_text::Found(*field.node));
     } else {
       Set(Quantity::kBurstMultiplier, field).decimal = *decimal;
     }
   }
 
-  void ReportLimit(const Field& field) {
-    if (field->kind == YamlKind::kScalar && IsPerCalendarTime(field->text)) {
+  void ReportLimit(const config_text::Field& field) {
+    if (field->kind == config_text::YamlKind::kScalar &&
+        config_text::IsPerCalendarTime(field->text)) {
       reading_.Wrong(field,
                      "months and years differ in length; write `algorithm: fixed_window` "
                      "and `anchor: month` or `anchor: year` beside a plain number");
       return;
     }
     reading_.Wrong(field, "expected a whole number, or " + std::string(kRateForms) + ", found " +
-                              Found(*field.node));
+                              config_text::Found(*field.node));
   }
 
   void CheckForms() {
@@ -193,13 +195,13 @@ class LevelReader {
       Given& given = level_read_[other];
       if (!limit || !given) continue;
       reading_.Wrong(given.field,
-                     "says again what `limit` on line " + std::to_string(limit.field.key.line) +
-                         " says; write `capacity` and `refill_rate`, or `limit` and `window`");
+                     "repeats `limit` on line " + std::to_string(limit.field.key.line) +
+                         "; write `capacity` and `refill_rate`, or `limit` and `window`");
       given = {};
     }
   }
 
-  void ReadRejectAll(const Field& field) {
+  void ReadRejectAll(const config_text::Field& field) {
     const bool says_so = field && reading_.Flag(field).value_or(false);
     bool has_amount = false;
     for (const Quantity quantity : {Quantity::kCapacity, Quantity::kLimit}) {
@@ -217,7 +219,7 @@ class LevelReader {
     if (says_so && !has_amount) Set(Quantity::kLimit, field).whole = 0;
   }
 
-  Reading& reading_;
+  config_text::Reading& reading_;
   Level level_;
   LimitLevel level_read_;
 };
@@ -232,17 +234,18 @@ const std::vector<std::string_view>& QuantityFields() {
   static const std::vector<std::string_view> fields = {
       "algorithm", "limit",           "window",           "capacity",        "refill_rate",
       "leak_rate", "refill_interval", "burst_multiplier", "burst_allowance", "anchor",
-      "ttl",       "time_to_live",    "max_cost",         "reject_all"};
+      "ttl",       "time_to_live",    "max_cost",         "max_settlement",  "reject_all"};
   return fields;
 }
 
-LimitLevel ReadLimitLevel(const Mapping& mapping, Level level) {
+LimitLevel ReadLimitLevel(const config_text::Mapping& mapping, Level level) {
   LevelReader reader(mapping.reading(), level);
   reader.Read(mapping);
   return reader.Take();
 }
 
-LimitLevel ReadLimitText(Reading& reading, const Field& field, Level level) {
+LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field& field,
+                         Level level) {
   LevelReader reader(reading, level);
   reader.ReadLimit(field);
   LimitLevel read = reader.Take();

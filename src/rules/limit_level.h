@@ -11,14 +11,14 @@
 #include <sluice/limit.h>
 #include <sluice/time.h>
 
-#include "rules/mapping.h"
+#include "base/decimal.h"
+#include "config_text/mapping.h"
+#include "config_text/reading.h"
 #include "rules/model.h"
-#include "rules/number.h"
-#include "rules/reading.h"
 
 namespace sluice::rules {
 
-/// What a limit is made of. Each level may set each of them.
+/// The quantities of a limit. Each level may set each of them.
 enum class Quantity : std::uint8_t {
   kAlgorithm,
   kCapacity,
@@ -31,8 +31,9 @@ enum class Quantity : std::uint8_t {
   kAnchor,
   kTimeToLive,
   kMaxCost,
+  kMaxSettlement,
 };
-inline constexpr std::size_t kQuantities = 11;
+inline constexpr std::size_t kQuantities = 12;
 
 /// One quantity as one level has it. Which of the values means something depends on the quantity.
 struct Given {
@@ -41,13 +42,13 @@ struct Given {
   Micros duration{0};  ///< Of a rate: what it is per; 0 if it does not say.
   Algorithm algorithm = Algorithm::kTokenBucket;
   Anchor anchor = Anchor::kEpoch;
-  Field field;  ///< Not set: the level does not have it.
+  config_text::Field field;  ///< Not set: the level does not have it.
   Level level = Level::kBuiltIn;
 
   explicit operator bool() const { return static_cast<bool>(field); }
 };
 
-/// What one level says of a limit, or what several say together.
+/// The quantities that one level sets, or several combined.
 struct LimitLevel {
   std::array<Given, kQuantities> given;
 
@@ -67,15 +68,16 @@ const std::vector<std::string_view>& QuantityFields();
 
 /// Reads those of the mapping's fields that say something of a limit. `mapping` has all of
 /// QuantityFields among its names.
-LimitLevel ReadLimitLevel(const Mapping& mapping, Level level);
+LimitLevel ReadLimitLevel(const config_text::Mapping& mapping, Level level);
 
 /// Reads a rate, "100 per minute", that stands where a limit is expected.
-LimitLevel ReadLimitText(Reading& reading, const Field& field, Level level);
+LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field& field,
+                         Level level);
 
-/// What a level says of limits: of all, and of those with a name.
+/// The limits of a level: of all, and of those with a name.
 struct NamedLevels {
   LimitLevel all;
-  std::vector<std::pair<Field, LimitLevel>> by_name;
+  std::vector<std::pair<config_text::Field, LimitLevel>> by_name;
 
   [[nodiscard]] bool empty() const { return all.empty() && by_name.empty(); }
   [[nodiscard]] const LimitLevel* Find(std::string_view name) const;

@@ -1,12 +1,14 @@
 #include "rules/limit_maker.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <initializer_list>
 #include <span>
 #include <utility>
 
-#include "rules/suggestion.h"
+#include "config_text/rate_text.h"
+#include "config_text/suggestion.h"
 
 namespace sluice::rules {
 namespace {
@@ -19,6 +21,7 @@ bool Serves(Algorithm algorithm, Quantity quantity) {
       quantity == Quantity::kMaxCost) {
     return true;
   }
+  if (quantity == Quantity::kMaxSettlement) return algorithm != Algorithm::kConcurrency;
   switch (algorithm) {
     case Algorithm::kTokenBucket:
       return quantity != Quantity::kAnchor && quantity != Quantity::kTimeToLive;
@@ -36,7 +39,7 @@ bool Serves(Algorithm algorithm, Quantity quantity) {
   return false;
 }
 
-void DropUseless(Reading& reading, LimitLevel& level) {
+void DropUseless(config_text::Reading& reading, LimitLevel& level) {
   const Given algorithm = level[Quantity::kAlgorithm];
   for (std::size_t i = 0; i < kQuantities; ++i) {
     Given& given = level.given[i];
@@ -50,10 +53,9 @@ void DropUseless(Reading& reading, LimitLevel& level) {
   }
 }
 
-/// Where a factory's complaint belongs: the factories name their fields first.
-void Report(Reading& reading, const LimitLevel& level, const std::string& message) {
-  static constexpr std::pair<std::string_view, Quantity> kNames[] = {
-      {"capacity with", Quantity::kCapacity},
+// Reports an error where its field is set, else at what the limit has instead.
+void Report(config_text::Reading& reading, const LimitLevel& level, const Error& error) {
+  static constexpr std::pair<std::string_view, Quantity> kFields[] = {
       {"capacity", Quantity::kCapacity},
       {"limit", Quantity::kLimit},
       {"window", Quantity::kWindow},
@@ -64,16 +66,17 @@ void Report(Reading& reading, const LimitLevel& level, const std::string& messag
       {"burst_allowance", Quantity::kBurstAllowance},
       {"time_to_live", Quantity::kTimeToLive},
   };
-  for (const auto& [name, quantity] : kNames) {
-    if (!message.starts_with(name)) continue;
-    if (!level[quantity]) break;
-    const bool redundant = message.starts_with(std::string(name) + " must");
-    reading.Wrong(level[quantity].field, redundant ? message.substr(name.size() + 1) : message);
+  for (const auto& [name, quantity] : kFields) {
+    const Given& given = level[quantity];
+    if (name != error.field || !given) continue;
+    // The position says the name already.
+    const bool redundant = given.field.name == name;
+    reading.Wrong(given.field, redundant ? error.message.substr(name.size() + 1) : error.message);
     return;
   }
   for (const Quantity quantity : {Quantity::kLimit, Quantity::kCapacity}) {
     if (!level[quantity]) continue;
-    reading.Wrong(level[quantity].field, message);
+    reading.Wrong(level[quantity].field, error.message);
     return;
   }
 }
@@ -86,7 +89,7 @@ struct Flow {
 
 class Maker {
  public:
-  Maker(Reading& reading, const LimitLevel& level)
+  Maker(config_text::Reading& reading, const LimitLevel& level)
       : reading_(reading), level_(level), algorithm_(level[Quantity::kAlgorithm].algorithm) {}
 
   MadeLimit Make() {
@@ -111,13 +114,10 @@ class Maker {
         MakeFixedWindow();
         break;
       case Algorithm::kSlidingWindowLog:
-        if (Needs({Quantity::kLimit, Quantity::kWindow})) {
-          Keep(Limit::SlidingWindowLog({.limit = limit.whole, .window = made_.window}));
-        }
-        break;
       case Algorithm::kSlidingWindowCounter:
         if (Needs({Quantity::kLimit, Quantity::kWindow})) {
-          Keep(Limit::SlidingWindowCounter({.limit = limit.whole, .window = made_.window}));
+          Keep(Limit::FromNumbers(
+              {.algorithm = algorithm_, .cap = limit.whole, .window = made_.window}));
         }
         break;
       case Algorithm::kConcurrency:
@@ -132,7 +132,7 @@ class Maker {
     if (limit) {
       made_.limit = *limit;
     } else {
-      Report(reading_, level_, limit.error().message);
+      Report(reading_, level_, limit.error());
     }
   }
 
@@ -167,9 +167,9 @@ class Maker {
     const Micros period = refill.duration > Micros{0} ? refill.duration
                           : interval                  ? interval.duration
                                                       : Micros{seconds(1)};
-    const auto rate = ToRate(refill.decimal, period);
+    const auto rate = config_text::ToRate(refill.decimal, period);
     if (!rate) {
-      reading_.Wrong(refill.field, Shown(refill.field->text) +
+      reading_.Wrong(refill.field, config_text::Shown(refill.field->text) +
                                        " is more than a limit can hold exactly: at most 2^53 "
                                        "tokens, and at least one in 100 years; use fewer digits");
       return std::nullopt;
@@ -221,7 +221,7 @@ class Maker {
     Keep(Limit::Concurrency(spec));
   }
 
-  Reading& reading_;
+  config_text::Reading& reading_;
   const LimitLevel& level_;
   Algorithm algorithm_;
   MadeLimit made_;
@@ -229,22 +229,27 @@ class Maker {
 
 }  // namespace
 
-MadeLimit MakeLimit(Reading& reading, LimitLevel& level) {
+MadeLimit MakeLimit(config_text::Reading& reading, LimitLevel& level) {
   DropUseless(reading, level);
   return Maker(reading, level).Make();
 }
 
 std::vector<Setting> SettingsOf(const LimitLevel& level) {
+  // In the order of Quantity.
+  static constexpr std::array<std::string_view, kQuantities> kNames = {
+      "algorithm",       "capacity",      "refill_rate", "refill_interval", "burst_multiplier",
+      "burst_allowance", "limit",         "window",      "anchor",          "ttl",
+      "max_cost",        "max_settlement"};
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < kQuantities; ++i) {
     const Given& given = level.given[i];
     if (!given) continue;
     // The window of "100 per minute" is no field of its own.
-    const bool implied =
-        static_cast<Quantity>(i) == Quantity::kWindow && given.field.name != "window";
+    const bool implied = static_cast<Quantity>(i) == Quantity::kWindow &&
+                         given.field.node == level[Quantity::kLimit].field.node;
     if (implied) continue;
-    settings.push_back({std::string(given.field.name), std::string(given.field->text), given.level,
-                        given.field->position});
+    settings.push_back({std::string(given.field.name), kNames[i], std::string(given.field->text),
+                        given.level, given.field->position});
   }
   return settings;
 }

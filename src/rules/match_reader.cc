@@ -6,66 +6,73 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
+#include "config_text/mapping.h"
+#include "config_text/suggestion.h"
 #include "rules/field_names.h"
-#include "rules/mapping.h"
 #include "rules/pattern_reader.h"
-#include "rules/suggestion.h"
 
 namespace sluice::rules {
 namespace {
 
-using PatternReader = std::optional<Pattern> (*)(Reading&, const Field&);
+using PatternReader = std::optional<Pattern> (*)(config_text::Reading&, const config_text::Field&);
 
-constexpr std::array<std::string_view, 7> kWellKnown = {"api_key", "ip",   "endpoint", "method",
-                                                        "tier",    "user", "model"};
-
-std::optional<Pattern> ReadMethod(Reading& reading, const Field& field) {
+std::optional<Pattern> ReadMethod(config_text::Reading& reading, const config_text::Field& field) {
   const auto text = reading.Text(field, "a method such as GET");
   if (!text) return std::nullopt;
-  const bool is_token = std::all_of(text->begin(), text->end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-  });
+  const bool is_token = std::all_of(text->begin(), text->end(),
+                                    [](char c) { return IsLetter(c) || c == '-' || c == '_'; });
   if (!is_token) {
-    reading.Wrong(field, "expected a method such as GET, found " + Shown(*text));
+    reading.Wrong(field, "expected a method such as GET, found " + config_text::Shown(*text));
     return std::nullopt;
   }
   return ReadExact(reading, field);
 }
 
-/// How values of an attribute are written where the file does not say more.
-PatternReader UsualReader(std::string_view attribute) {
-  if (attribute == "ip") return ReadNetwork;
-  if (attribute == "method") return ReadMethod;
-  return ReadValue;
+/// How the patterns of an attribute are read.
+struct PatternReaders {
+  PatternReader usual = ReadValue;  ///< Where the file does not say more.
+  PatternReader exact = ReadExact;
+  PatternReader glob = ReadGlob;
+  PatternReader regex = ReadRegex;
+};
+
+PatternReaders ReadersOf(std::string_view attribute) {
+  if (attribute == "ip") return {.usual = ReadNetwork, .exact = ReadNetwork};
+  if (attribute == "method") return {.usual = ReadMethod};
+  if (attribute == "host") return {ReadHost, ReadHostExact, ReadHostGlob, ReadHostRegex};
+  return {};
 }
 
-void ReadPatterns(Reading& reading, const Field& field, PatternReader read, Condition& condition) {
-  if (field->kind == YamlKind::kSequence && field->children.empty()) {
+void ReadPatterns(config_text::Reading& reading, const config_text::Field& field,
+                  PatternReader read, Condition& condition) {
+  if (field->kind == config_text::YamlKind::kSequence && field->children.empty()) {
     reading.Wrong(field, "an empty list matches nothing; expected at least one value");
   }
-  for (const Field& item : reading.Items(field)) {
+  for (const config_text::Field& item : reading.Items(field)) {
     if (auto pattern = read(reading, item)) condition.any_of.push_back(*std::move(pattern));
   }
 }
 
-void ReadDetailed(Reading& reading, const Field& field, Condition& condition) {
-  const Mapping mapping(reading, field, ConditionFields());
-  const bool is_address = condition.attribute == "ip";
+void ReadDetailed(config_text::Reading& reading, const config_text::Field& field,
+                  Condition& condition) {
+  const config_text::Mapping mapping(reading, field, ConditionFields());
+  const PatternReaders readers = ReadersOf(condition.attribute);
   const std::pair<std::string_view, PatternReader> kinds[] = {
-      {"exact", is_address ? ReadNetwork : ReadExact},
-      {"glob", ReadGlob},
-      {"in", UsualReader(condition.attribute)},
-      {"regex", ReadRegex},
+      {"exact", readers.exact},
+      {"glob", readers.glob},
+      {"in", readers.usual},
+      {"regex", readers.regex},
   };
   int forms = 0;
   for (const auto& [name, read] : kinds) {
-    const Field value = mapping[name];
+    const config_text::Field value = mapping[name];
     if (!value) continue;
     ++forms;
     ReadPatterns(reading, value, read, condition);
   }
   for (const std::string_view name : {"present", "absent"}) {
-    const Field value = mapping[name];
+    const config_text::Field value = mapping[name];
     if (!value) continue;
     ++forms;
     const auto flag = reading.Flag(value);
@@ -87,18 +94,25 @@ struct Subject {
 Subject SubjectOf(std::string_view name) {
   if (name == "methods") return {"method", ReadMethod};
   if (name.size() > 8 && name.ends_with("_pattern")) {
-    return {name.substr(0, name.size() - 8), ReadGlob};
+    const std::string_view attribute = name.substr(0, name.size() - 8);
+    return {attribute, ReadersOf(attribute).glob};
   }
   if (name.size() > 6 && name.ends_with("_regex")) {
-    return {name.substr(0, name.size() - 6), ReadRegex};
+    const std::string_view attribute = name.substr(0, name.size() - 6);
+    return {attribute, ReadersOf(attribute).regex};
   }
-  return {name, UsualReader(name)};
+  return {name, ReadersOf(name).usual};
+}
+
+bool IsUsual(std::string_view attribute) {
+  const auto usual = UsualAttributes();
+  return std::find(usual.begin(), usual.end(), attribute) != usual.end();
 }
 
 // A name that is no attribute that anybody would have, but nearly one of ours.
 std::optional<std::string> NearMiss(std::string_view name) {
   std::vector<std::string> known = {"methods"};
-  for (const std::string_view attribute : kWellKnown) {
+  for (const std::string_view attribute : UsualAttributes()) {
     if (name == attribute) return std::nullopt;
     known.emplace_back(attribute);
     known.push_back(std::string(attribute) + "_pattern");
@@ -107,17 +121,15 @@ std::optional<std::string> NearMiss(std::string_view name) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return std::nullopt;
   const std::vector<std::string_view> names(known.begin(), known.end());
   // Short names are too close to each other: `ip`, `id`, `os`.
-  const auto closest = name.size() >= 5 ? ClosestName(name, names) : std::nullopt;
-  if (closest) return std::string(*closest);
-  if (name == "path" || name == "url" || name == "uri" || name == "route") return "endpoint";
-  if (name == "ip_cidr" || name == "cidr" || name == "client_ip" || name == "address") return "ip";
-  if (name == "key" || name == "apikey" || name == "token") return "api_key";
+  const auto closest = name.size() >= 5 ? config_text::ClosestName(name, names) : std::nullopt;
+  if (closest && !Extends(name, *closest)) return std::string(*closest);
+  if (const auto usual = MisspelledAttribute(name)) return std::string(*usual);
   for (const std::string_view suffix : {"_pattern", "_regex"}) {
     const std::size_t underscore = name.rfind('_');
     if (underscore == 0 || underscore == name.npos) continue;
     const std::array<std::string_view, 1> only = {suffix};
     const std::string_view end = name.substr(underscore);
-    if (end != suffix && ClosestName(end, only)) {
+    if (end != suffix && config_text::ClosestName(end, only)) {
       return std::string(name.substr(0, underscore)) + std::string(suffix);
     }
   }
@@ -125,17 +137,17 @@ std::optional<std::string> NearMiss(std::string_view name) {
 }
 
 // Who writes `path: {exact: /a}` says plainly that it is an attribute, whatever it is called.
-bool CheckName(Reading& reading, const Field& field) {
+bool CheckName(config_text::Reading& reading, const config_text::Field& field) {
   if (field.name == "present" || field.name == "absent") {
     reading.WrongName(
         field, "stands under an attribute, as in `user: {" + std::string(field.name) + ": true}`");
     return false;
   }
-  const bool plain =
-      field->kind == YamlKind::kMapping && SubjectOf(field.name).attribute == field.name;
+  const bool plain = field->kind == config_text::YamlKind::kMapping &&
+                     SubjectOf(field.name).attribute == field.name;
   if (plain) return true;
   if (const auto meant = NearMiss(field.name)) {
-    reading.WrongName(field, "unknown condition; did you mean " + Shown(*meant) + "?");
+    reading.WrongName(field, "unknown condition; did you mean " + config_text::Shown(*meant) + "?");
     return false;
   }
   return true;
@@ -143,19 +155,20 @@ bool CheckName(Reading& reading, const Field& field) {
 
 }  // namespace
 
-std::vector<Condition> ReadMatch(Reading& reading, const Field& match) {
+std::vector<Condition> ReadMatch(config_text::Reading& reading, const config_text::Field& match,
+                                 const AttributeNames& names) {
   std::vector<Condition> conditions;
-  for (const Field& field : reading.Entries(match, "conditions such as `api_key_pattern: sk_*`")) {
+  for (const config_text::Field& field :
+       reading.Entries(match, "conditions such as `api_key_pattern: sk_*`")) {
     const Subject subject = SubjectOf(field.name);
-    // The usual names are not searched for near misses: it is slow.
-    const bool usual =
-        std::find(kWellKnown.begin(), kWellKnown.end(), subject.attribute) != kWellKnown.end();
-    if (!usual && !CheckName(reading, field)) continue;
+    // Names that are known are not searched for near misses: it is slow.
+    const bool is_known = IsUsual(subject.attribute) || names.Declares(subject.attribute);
+    if (!is_known && !CheckName(reading, field)) continue;
     Condition& condition = conditions.emplace_back();
     condition.attribute = subject.attribute;
     condition.ignore_case = subject.attribute == "method";
     condition.position = field.key;
-    if (field->kind == YamlKind::kMapping && subject.attribute == field.name) {
+    if (field->kind == config_text::YamlKind::kMapping && subject.attribute == field.name) {
       ReadDetailed(reading, field, condition);
     } else {
       ReadPatterns(reading, field, subject.read, condition);
@@ -164,7 +177,7 @@ std::vector<Condition> ReadMatch(Reading& reading, const Field& match) {
   return conditions;
 }
 
-Condition ReadTiers(Reading& reading, const Field& field) {
+Condition ReadTiers(config_text::Reading& reading, const config_text::Field& field) {
   Condition condition;
   condition.attribute = "tier";
   condition.position = field.key;

@@ -2,15 +2,18 @@
 
 #include <vector>
 
+#include "config_text/reading.h"
+#include "rules/attribute_names.h"
 #include "rules/model.h"
-#include "rules/reading.h"
 
 namespace sluice::rules {
 
-/// Reads the conditions of a rule. A tier is among them, with "tier" as its attribute.
-std::vector<Condition> ReadMatch(Reading& reading, const Field& match);
+/// Reads the conditions of a rule. A tier is among them, with "tier" as its attribute. Names that
+/// are close to a usual one are errors unless `names` declares them.
+std::vector<Condition> ReadMatch(config_text::Reading& reading, const config_text::Field& match,
+                                 const AttributeNames& names);
 
 /// Reads the tiers that a rule is for: one, or a list.
-Condition ReadTiers(Reading& reading, const Field& field);
+Condition ReadTiers(config_text::Reading& reading, const config_text::Field& field);
 
 }  // namespace sluice::rules

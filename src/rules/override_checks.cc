@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/network.h"
-#include "rules/suggestion.h"
+#include "config_text/suggestion.h"
 
 namespace sluice::rules {
 namespace {
@@ -37,7 +37,7 @@ class AttributeConditions {
   [[nodiscard]] const Condition* Excluding(const Pattern& whose) const {
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       const bool holds = whose.kind == PatternKind::kExact ? sets_[i].Matches(whose.text)
-                                                           : sets_[i].MayMeet(whose.text);
+                                                           : sets_[i].MayOverlap(whose.text);
       if (!holds) return conditions_[i];
     }
     return nullptr;
@@ -52,7 +52,7 @@ class AttributeConditions {
 
 class OverrideChecker {
  public:
-  OverrideChecker(Reading& reading, const ReadRule& rule, const PatternSet* known_keys)
+  OverrideChecker(config_text::Reading& reading, const ReadRule& rule, const PatternSet* known_keys)
       : reading_(reading),
         rule_(rule),
         known_keys_(known_keys),
@@ -64,7 +64,7 @@ class OverrideChecker {
   void Check() {
     for (std::size_t i = 0; i < rule_.rule.overrides.size(); ++i) {
       const Pattern& whose = rule_.rule.overrides[i].whose;
-      const Field& field = rule_.override_fields[i];
+      const config_text::Field& field = rule_.override_fields[i];
       const std::string problem = Problem(whose);
       if (!problem.empty()) {
         reading_.WrongName(field, "can never match: " + problem);
@@ -87,7 +87,7 @@ class OverrideChecker {
     if (const Condition* condition = conditions_.Excluding(whose)) return Excluded(*condition);
     if (attribute_ == "api_key" && known_keys_ != nullptr) {
       const bool known =
-          exact ? known_keys_->Matches(whose.text) : known_keys_->MayMeet(whose.text);
+          exact ? known_keys_->Matches(whose.text) : known_keys_->MayOverlap(whose.text);
       if (!known) return "`known_keys` has no pattern for it";
     }
     return {};
@@ -112,32 +112,33 @@ class OverrideChecker {
   }
 
   // Of globs, the first that matches wins.
-  void CheckEarlier(const Pattern& whose, const Field& field) {
+  void CheckEarlier(const Pattern& whose, const config_text::Field& field) {
     const std::string_view prefix = LiteralPrefix(whose.text);
     for (std::size_t length = 0; length <= prefix.size(); ++length) {
       const auto earlier = prefixes_.find(prefix.substr(0, length));
       if (earlier == prefixes_.end()) continue;
-      reading_.WrongName(field, "can never match: " + Shown(earlier->second.name) + " on line " +
-                                    std::to_string(earlier->second.key.line) +
+      reading_.WrongName(field, "can never match: " + config_text::Shown(earlier->second.name) +
+                                    " on line " + std::to_string(earlier->second.key.line) +
                                     " comes first and matches all of it");
       return;
     }
     if (const auto simple = PrefixOfSimpleGlob(whose.text)) prefixes_.emplace(*simple, field);
   }
 
-  Reading& reading_;
+  config_text::Reading& reading_;
   const ReadRule& rule_;
   const PatternSet* known_keys_;
   bool by_client_;
   std::string attribute_;
   AttributeConditions conditions_;
   AttributeConditions addresses_;
-  std::unordered_map<std::string_view, Field> prefixes_;
+  std::unordered_map<std::string_view, config_text::Field> prefixes_;
 };
 
 }  // namespace
 
-void CheckOverrides(Reading& reading, const ReadRule& rule, const PatternSet* known_keys) {
+void CheckOverrides(config_text::Reading& reading, const ReadRule& rule,
+                    const PatternSet* known_keys) {
   const bool global = rule.rule.per && rule.rule.per->empty();
   if (rule.rule.overrides.empty() || global) return;
   OverrideChecker(reading, rule, known_keys).Check();

@@ -1,14 +1,15 @@
 #pragma once
 
+#include "config_text/reading.h"
 #include "rules/model.h"
 #include "rules/pattern_cover.h"
-#include "rules/reading.h"
 #include "rules/rule_reader.h"
 
 namespace sluice::rules {
 
 /// Reports overrides of the rule that no call can have: excluded by the rule's own conditions, by
 /// the keys that are known, or by an earlier override. `known_keys` is nullptr if every key is.
-void CheckOverrides(Reading& reading, const ReadRule& rule, const PatternSet* known_keys);
+void CheckOverrides(config_text::Reading& reading, const ReadRule& rule,
+                    const PatternSet* known_keys);
 
 }  // namespace sluice::rules

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "rules/reading.h"
+#include "base/ascii.h"
+#include "config_text/reading.h"
 
 namespace sluice::rules {
 namespace {
@@ -27,7 +28,7 @@ bool CoversPattern(const Pattern& wide, const Pattern& narrow, const Condition& 
   switch (wide.kind) {
     case PatternKind::kExact:
       return condition.ignore_case && narrow.kind == PatternKind::kExact &&
-             IsSameWord(wide.text, narrow.text);
+             EqualIgnoringCase(wide.text, narrow.text);
     case PatternKind::kGlob:
       return CoversGlob(wide.text, narrow);
     case PatternKind::kRegex:
@@ -66,7 +67,7 @@ PatternSet::PatternSet(std::span<const Pattern> patterns, bool ignore_case)
 
 bool PatternSet::Matches(std::string_view value) const {
   if (exact_.contains(value)) return true;
-  const auto same = [&](std::string_view text) { return IsSameWord(text, value); };
+  const auto same = [&](std::string_view text) { return EqualIgnoringCase(text, value); };
   if (ignore_case_ && std::any_of(exact_.begin(), exact_.end(), same)) return true;
   const auto matches = [&](const auto& pattern) { return pattern.Matches(value); };
   if (std::any_of(globs_.begin(), globs_.end(), matches)) return true;
@@ -76,7 +77,7 @@ bool PatternSet::Matches(std::string_view value) const {
                                 [&](const Network& network) { return network.Contains(*address); });
 }
 
-bool PatternSet::MayMeet(std::string_view glob) const {
+bool PatternSet::MayOverlap(std::string_view glob) const {
   if (!regexes_.empty() || !networks_.empty() || ignore_case_) return true;
   const auto compiled = Glob::Compile(glob);
   if (!compiled) return true;

@@ -21,8 +21,8 @@ class PatternSet {
 
   /// Whether any of them matches.
   [[nodiscard]] bool Matches(std::string_view value) const;
-  /// False if no value that the glob matches can be matched by any of them; true if in doubt.
-  [[nodiscard]] bool MayMeet(std::string_view glob) const;
+  /// False if no value that the glob matches can be matched by any of them; true if unknown.
+  [[nodiscard]] bool MayOverlap(std::string_view glob) const;
 
  private:
   bool ignore_case_;
@@ -33,7 +33,7 @@ class PatternSet {
   std::vector<Network> networks_;
 };
 
-/// What every match of a glob begins with: its text up to the first '*', '?' or '\'.
+/// Returns the prefix of every match of a glob: its text up to the first '*', '?' or '\'.
 [[nodiscard]] std::string_view LiteralPrefix(std::string_view glob);
 
 /// The text before the '*', if that is all there is: "sk_*".
@@ -42,7 +42,7 @@ class PatternSet {
 /// True for a pattern that every value matches, such as `*` and `.*`.
 [[nodiscard]] bool IsEverything(const Pattern& pattern);
 
-/// True if whatever meets `narrow` surely meets `wide`, too. False if in doubt.
+/// True if all that matches `narrow` also matches `wide`. False if unknown.
 [[nodiscard]] bool Covers(const Condition& wide, const Condition& narrow);
 
 /// True if the attribute must be there for the condition to hold.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "rules/suggestion.h"
+#include "config_text/suggestion.h"
 
 namespace sluice::rules {
 namespace {
@@ -23,9 +23,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kScopes =
     {"custom", "custom"},
 }};
 
-std::vector<std::string> ReadAttributes(Reading& reading, const Field& field) {
+std::vector<std::string> ReadAttributes(config_text::Reading& reading,
+                                        const config_text::Field& field,
+                                        std::vector<config_text::Field>& fields) {
   std::vector<std::string> attributes;
-  for (const Field& item : reading.Items(field)) {
+  for (const config_text::Field& item : reading.Items(field)) {
     const auto name = reading.Text(item, "the name of an attribute such as api_key");
     if (!name) continue;
     if (*name == "global") {
@@ -33,9 +35,10 @@ std::vector<std::string> ReadAttributes(Reading& reading, const Field& field) {
                     "expected the name of an attribute, found `global`; one budget for all "
                     "calls is `per: []`");
     } else if (std::find(attributes.begin(), attributes.end(), *name) != attributes.end()) {
-      reading.Wrong(item, Shown(*name) + " stands here twice");
+      reading.Wrong(item, config_text::Shown(*name) + " stands here twice");
     } else {
       attributes.emplace_back(*name);
+      fields.push_back(item);
     }
   }
   return attributes;
@@ -43,46 +46,49 @@ std::vector<std::string> ReadAttributes(Reading& reading, const Field& field) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> ReadPer(const Mapping& rule) {
-  Reading& reading = rule.reading();
-  const Field per = rule["per"];
-  const Field scope = rule["scope"];
-  const Field attributes = rule["attributes"];
+std::optional<std::vector<std::string>> ReadPer(const config_text::Mapping& rule,
+                                                std::vector<config_text::Field>& fields) {
+  config_text::Reading& reading = rule.reading();
+  const config_text::Field per = rule["per"];
+  const config_text::Field scope = rule["scope"];
+  const config_text::Field attributes = rule["attributes"];
   if (per && scope) (void)rule.Either("per", "scope");
   const auto scoped = scope ? reading.Choice<std::string_view>(scope, kScopes) : std::nullopt;
   const bool custom = scoped && *scoped == "custom";
   if (attributes && !custom) {
     reading.WrongName(attributes, "is of no use without `scope: custom`");
   }
-  if (per) return ReadAttributes(reading, per);
+  if (per) return ReadAttributes(reading, per, fields);
   if (!scoped) return std::nullopt;
   if (!custom) {
-    return scoped->empty() ? std::vector<std::string>()
-                           : std::vector<std::string>{std::string(*scoped)};
+    std::vector<std::string> one;
+    if (!scoped->empty()) one.emplace_back(*scoped);
+    return one;
   }
   if (!attributes) {
     reading.Wrong(scope, "needs `attributes`, such as `attributes: [tenant, model]`");
     return std::nullopt;
   }
-  auto named = ReadAttributes(reading, attributes);
-  if (attributes->kind == YamlKind::kSequence && attributes->children.empty()) {
+  auto named = ReadAttributes(reading, attributes, fields);
+  if (attributes->kind == config_text::YamlKind::kSequence && attributes->children.empty()) {
     reading.Wrong(attributes, "names no attribute; one budget for all calls is `scope: global`");
   }
   return named;
 }
 
-std::string ReadHashTag(const Mapping& rule, const std::optional<std::vector<std::string>>& per) {
-  Reading& reading = rule.reading();
-  const Field field = rule["hash_tag"];
+std::string ReadHashTag(const config_text::Mapping& rule,
+                        const std::optional<std::vector<std::string>>& per) {
+  config_text::Reading& reading = rule.reading();
+  const config_text::Field field = rule["hash_tag"];
   if (!field) return {};
   const auto name = reading.Text(field, "the name of an attribute");
   if (!name) return {};
   if (!per) {
-    reading.Wrong(field, "needs a `per` that has " + Shown(*name) + " in it");
+    reading.Wrong(field, "needs a `per` that has " + config_text::Shown(*name) + " in it");
   } else if (std::find(per->begin(), per->end(), *name) == per->end()) {
     const std::vector<std::string_view> names(per->begin(), per->end());
-    reading.Wrong(field, "must be one of the attributes of `per`, found " + Shown(*name) +
-                             DidYouMean(*name, names));
+    reading.Wrong(field, "must be one of the attributes of `per`, found " +
+                             config_text::Shown(*name) + config_text::DidYouMean(*name, names));
   }
   return std::string(*name);
 }

@@ -4,15 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "rules/mapping.h"
+#include "config_text/mapping.h"
 
 namespace sluice::rules {
 
 /// Reads which attributes share one budget: `per`, or `scope` with `attributes`. Nothing if the
-/// rule leaves it out.
-std::optional<std::vector<std::string>> ReadPer(const Mapping& rule);
+/// rule leaves it out. Appends the fields that name them to `fields`.
+std::optional<std::vector<std::string>> ReadPer(const config_text::Mapping& rule,
+                                                std::vector<config_text::Field>& fields);
 
 /// Reads the attribute that keys are placed by, which must be one of `per`; may be empty.
-std::string ReadHashTag(const Mapping& rule, const std::optional<std::vector<std::string>>& per);
+std::string ReadHashTag(const config_text::Mapping& rule,
+                        const std::optional<std::vector<std::string>>& per);
 
 }  // namespace sluice::rules

@@ -2,25 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <utility>
 #include <variant>
 
 #include "base/network.h"
+#include "base/read_file.h"
+#include "config_text/mapping.h"
+#include "config_text/reading.h"
+#include "config_text/suggestion.h"
+#include "config_text/yaml_tree.h"
+#include "rules/attribute_checks.h"
 #include "rules/denial_reader.h"
 #include "rules/endpoint_templates.h"
 #include "rules/field_names.h"
 #include "rules/file_checks.h"
-#include "rules/mapping.h"
 #include "rules/pattern_cover.h"
 #include "rules/pattern_reader.h"
-#include "rules/reading.h"
 #include "rules/rule_reader.h"
-#include "rules/suggestion.h"
-#include "rules/yaml_tree.h"
 
 namespace sluice::rules {
 namespace {
@@ -30,17 +28,18 @@ constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
     {"deny", Default::kDeny},
 }};
 
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
-
 /// Reads a whole document.
 class FileReader {
  public:
-  FileReader(Reading& reading, const Field& root)
+  FileReader(config_text::Reading& reading, const config_text::Field& root)
       : reading_(reading), mapping_(reading, root, FileFields()) {}
 
   RuleFile Read() {
     file_.name = reading_.file();
     if (!mapping_.ok()) return std::move(file_);
+    if (const config_text::Field field = mapping_["attributes"]) {
+      defaults_.attributes.Declare(reading_, field);
+    }
     ReadDefaults();
     ReadTiers();
     ReadRules("rules");
@@ -50,10 +49,11 @@ class FileReader {
     ReadKeys();
     ReadKnownKeys();
     ReadEndpoints();
-    if (const Field field = mapping_["default"]) {
+    if (const config_text::Field field = mapping_["default"]) {
       file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(Default::kAllow);
     }
     CheckTiers();
+    CheckAttributes(reading_, defaults_.attributes, rules_);
     WarnOfDenyingAll();
     WarnOfUnusedNames();
     CheckRules(reading_, file_, InOrder(rules_));
@@ -63,46 +63,55 @@ class FileReader {
 
  private:
   void ReadDefaults() {
-    const Field failure = mapping_["on_store_failure"];
-    const Field emergency = mapping_["emergency_limit"];
+    const config_text::Field failure = mapping_["on_store_failure"];
+    const config_text::Field emergency = mapping_["emergency_limit"];
+    const config_text::Field full = mapping_["when_full"];
+    if (full) defaults_.when_full = ReadWhenFull(reading_, full);
     if (failure) defaults_.on_store_failure = ReadOnStoreFailure(reading_, failure);
     if (emergency) defaults_.emergency = ReadLoneLimit(reading_, emergency);
-    const Field field = mapping_["defaults"];
+    const config_text::Field field = mapping_["defaults"];
     if (!field) return;
-    const Mapping mapping(reading_, field, DefaultsFields());
+    const config_text::Mapping mapping(reading_, field, DefaultsFields());
     if (!mapping.ok()) return;
     defaults_.levels.defaults = ReadNamedLevels(mapping, Level::kDefaults);
-    if (const Field consistency = mapping["consistency"]) {
+    if (const config_text::Field consistency = mapping["consistency"]) {
       defaults_.consistency = ReadConsistency(reading_, consistency);
     }
-    if (const Field headers = mapping["headers"]) defaults_.headers = reading_.Flag(headers);
-    if (const Field denial = mapping["denial"]) defaults_.denial = ReadDenial(reading_, denial);
-    if (const Field inner = mapping["on_store_failure"]) {
+    if (const config_text::Field headers = mapping["headers"])
+      defaults_.headers = reading_.Flag(headers);
+    if (const config_text::Field denial = mapping["denial"])
+      defaults_.denial = ReadDenial(reading_, denial);
+    if (const config_text::Field inner = mapping["on_store_failure"]) {
       defaults_.on_store_failure = ReadOnStoreFailure(reading_, inner);
       ReportTwice(inner, failure);
     }
-    if (const Field inner = mapping["emergency_limit"]) {
+    if (const config_text::Field inner = mapping["when_full"]) {
+      defaults_.when_full = ReadWhenFull(reading_, inner);
+      ReportTwice(inner, full);
+    }
+    if (const config_text::Field inner = mapping["emergency_limit"]) {
       defaults_.emergency = ReadLoneLimit(reading_, inner);
       ReportTwice(inner, emergency);
     }
   }
 
-  void ReportTwice(const Field& inner, const Field& outer) {
+  void ReportTwice(const config_text::Field& inner, const config_text::Field& outer) {
     if (!outer) return;
     reading_.WrongName(
         inner, "stands outside of `defaults` already, on line " + std::to_string(outer.key.line));
   }
 
   void ReadTiers() {
-    const Field field = mapping_["tiers"];
+    const config_text::Field field = mapping_["tiers"];
     if (!field) return;
-    for (const Field& entry : reading_.Entries(field, "the names of tiers and their numbers")) {
+    for (const config_text::Field& entry :
+         reading_.Entries(field, "the names of tiers and their numbers")) {
       file_.tiers.emplace_back(entry.name);
       NamedLevels levels;
-      if (entry->kind == YamlKind::kScalar) {
+      if (entry->kind == config_text::YamlKind::kScalar) {
         levels.all = ReadLimitText(reading_, entry, Level::kTier);
-      } else if (entry->kind != YamlKind::kNull) {  // A tier may be just a name.
-        const Mapping mapping(reading_, entry, TierFields());
+      } else if (entry->kind != config_text::YamlKind::kNull) {  // A tier may be just a name.
+        const config_text::Mapping mapping(reading_, entry, TierFields());
         if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kTier);
       }
       defaults_.levels.tiers.emplace_back(entry.name, std::move(levels));
@@ -110,29 +119,30 @@ class FileReader {
   }
 
   void ReadRules(std::string_view name) {
-    const Field field = mapping_[name];
+    const config_text::Field field = mapping_[name];
     if (!field) return;
-    if (field->kind != YamlKind::kSequence) {
-      reading_.Wrong(field, "expected a list of rules, found " + Found(*field.node));
+    if (field->kind != config_text::YamlKind::kSequence) {
+      reading_.Wrong(field, "expected a list of rules, found " + config_text::Found(*field.node));
       return;
     }
     rules_.reserve(rules_.size() + field->children.size());
-    for (const Field& item : reading_.Items(field)) {
+    for (const config_text::Field& item : reading_.Items(field)) {
+      if (reading_.has_max_errors()) return;
       rules_.push_back(ReadOneRule(reading_, item, defaults_));
     }
   }
 
   void ReadList(std::string_view name, std::string_view other, std::vector<Pattern>& list) {
-    const Field field = mapping_.Either(name, other);
+    const config_text::Field field = mapping_.Either(name, other);
     if (!field) return;
     const auto items = reading_.Items(field);
     list.reserve(items.size());
-    for (const Field& item : items) {
+    for (const config_text::Field& item : items) {
       if (auto pattern = ReadListEntry(reading_, item)) list.push_back(*std::move(pattern));
     }
   }
 
-  void AddKey(const Field& key, const Field& tier) {
+  void AddKey(const config_text::Field& key, const config_text::Field& tier) {
     auto pattern = ReadValue(reading_, key);
     const auto name = reading_.Text(tier, "the name of a tier");
     if (name) tier_names_.push_back(tier);
@@ -140,22 +150,23 @@ class FileReader {
   }
 
   void ReadKeys() {
-    const Field field = mapping_["keys"];
+    const config_text::Field field = mapping_["keys"];
     if (!field) return;
-    if (field->kind == YamlKind::kMapping) {
-      for (const Field& entry : reading_.Entries(field, "keys")) {
-        const YamlNode key{.kind = YamlKind::kScalar, .position = entry.key, .text = entry.name};
-        Field as_field = entry;
+    if (field->kind == config_text::YamlKind::kMapping) {
+      for (const config_text::Field& entry : reading_.Entries(field, "keys")) {
+        const config_text::YamlNode key{
+            .kind = config_text::YamlKind::kScalar, .position = entry.key, .text = entry.name};
+        config_text::Field as_field = entry;
         as_field.node = &key;
         AddKey(as_field, entry);
       }
       return;
     }
-    for (const Field& item : reading_.Items(field)) {
-      const Mapping mapping(reading_, item, KeyFields());
+    for (const config_text::Field& item : reading_.Items(field)) {
+      const config_text::Mapping mapping(reading_, item, KeyFields());
       if (!mapping.ok()) continue;
-      const Field key = mapping["key"];
-      const Field tier = mapping["tier"];
+      const config_text::Field key = mapping["key"];
+      const config_text::Field tier = mapping["tier"];
       if (key && tier) {
         AddKey(key, tier);
       } else {
@@ -165,29 +176,29 @@ class FileReader {
   }
 
   void ReadKnownKeys() {
-    const Field field = mapping_["known_keys"];
+    const config_text::Field field = mapping_["known_keys"];
     if (!field) return;
-    for (const Field& item : reading_.Items(field)) {
+    for (const config_text::Field& item : reading_.Items(field)) {
       if (auto pattern = ReadValue(reading_, item)) {
         file_.known_keys.push_back(*std::move(pattern));
       }
     }
-    if (field->kind == YamlKind::kSequence && field->children.empty()) {
+    if (field->kind == config_text::YamlKind::kSequence && field->children.empty()) {
       reading_.Wrong(field, "an empty list would make every key unknown; leave it out instead");
     }
   }
 
   void ReadEndpoints() {
-    const Field field = mapping_["endpoints"];
+    const config_text::Field field = mapping_["endpoints"];
     if (!field) return;
     std::unordered_set<std::string_view> seen;
-    for (const Field& item : reading_.Items(field)) {
+    for (const config_text::Field& item : reading_.Items(field)) {
       const auto text = reading_.Text(item, "a template such as /v1/orders/{id}");
       if (!text) continue;
       if (const auto problem = TemplateProblem(*text)) {
         reading_.Wrong(item, "not a template: " + *problem);
       } else if (!seen.insert(*text).second) {
-        reading_.Wrong(item, Shown(*text) + " stands here twice");
+        reading_.Wrong(item, config_text::Shown(*text) + " stands here twice");
       } else {
         file_.endpoints.emplace_back(*text);
       }
@@ -195,7 +206,7 @@ class FileReader {
   }
 
   void CheckTiers() {
-    if (const Field field = mapping_["default_tier"]) {
+    if (const config_text::Field field = mapping_["default_tier"]) {
       file_.default_tier = reading_.Text(field, "the name of a tier").value_or("");
       if (!file_.default_tier.empty()) tier_names_.push_back(field);
     }
@@ -206,23 +217,23 @@ class FileReader {
     }
     const std::vector<std::string_view> names(file_.tiers.begin(), file_.tiers.end());
     const std::unordered_set<std::string_view> known(names.begin(), names.end());
-    for (const Field& field : tier_names_) {
+    for (const config_text::Field& field : tier_names_) {
       if (known.contains(field->text)) continue;
-      const std::string suggestion = DidYouMean(field->text, names);
-      reading_.Wrong(field, "unknown tier " + Shown(field->text) +
+      const std::string suggestion = config_text::DidYouMean(field->text, names);
+      reading_.Wrong(field, "unknown tier " + config_text::Shown(field->text) +
                                 (suggestion.empty() ? "; `tiers` does not name it" : suggestion));
     }
   }
 
   void WarnOfDenyingAll() {
-    const Field field = mapping_.Either("deny", "blacklist");
+    const config_text::Field field = mapping_.Either("deny", "blacklist");
     if (!field) return;
     for (const Pattern& pattern : file_.deny) {
       const auto network = pattern.kind == PatternKind::kCidr ? ParseNetwork(pattern.text)
                                                               : std::optional<Network>();
       const bool all_addresses = network && network->prefix == (network->v4 ? 96 : 0);
       if (!all_addresses && !IsEverything(pattern)) continue;
-      reading_.Warn(field, Shown(pattern.text) + " denies every call that has " +
+      reading_.Warn(field, config_text::Shown(pattern.text) + " denies every call that has " +
                                (all_addresses ? "such an address" : "an API key"));
     }
   }
@@ -252,17 +263,17 @@ class FileReader {
     for (ReadRule* rule : InOrder(rules_)) file_.rules.push_back(std::move(rule->rule));
   }
 
-  Reading& reading_;
-  Mapping mapping_;
+  config_text::Reading& reading_;
+  config_text::Mapping mapping_;
   RuleDefaults defaults_;
   RuleFile file_;
   std::vector<ReadRule> rules_;
-  std::vector<Field> tier_names_;
+  std::vector<config_text::Field> tier_names_;
 };
 
-ReadResult Refused(std::string name, Position position, std::string message) {
+ReadResult Refused(std::string name, config_text::Position position, std::string message) {
   ReadResult result;
-  result.mistakes.push_back({std::move(name), position, {}, std::move(message)});
+  result.errors.push_back({std::move(name), position, {}, std::move(message)});
   return result;
 }
 
@@ -273,40 +284,33 @@ ReadResult Read(std::string name, std::string_view yaml) {
     return Refused(std::move(name), {},
                    "is larger than the " + std::to_string(kMaxFileBytes) + " bytes that are read");
   }
-  const auto parsed = YamlTree::Parse(yaml);
-  if (const auto* error = std::get_if<YamlError>(&parsed)) {
+  const auto parsed = config_text::YamlTree::Parse(yaml);
+  if (const auto* error = std::get_if<config_text::YamlError>(&parsed)) {
     return Refused(std::move(name), error->position, error->message);
   }
-  const YamlNode* root = std::get<YamlTree>(parsed).root();
-  const bool says_nothing = root == nullptr || root->kind == YamlKind::kNull ||
-                            (root->kind == YamlKind::kMapping && root->children.empty());
+  const config_text::YamlNode* root = std::get<config_text::YamlTree>(parsed).root();
+  const bool says_nothing =
+      root == nullptr || root->kind == config_text::YamlKind::kNull ||
+      (root->kind == config_text::YamlKind::kMapping && root->children.empty());
   if (says_nothing) {
     return Refused(std::move(name), {}, "is empty; expected `rules`");
   }
-  Reading reading(std::move(name));
+  config_text::Reading reading(std::move(name));
   RuleFile file =
-      FileReader(reading, Field{.node = root, .parent = reading.root(), .key = root->position})
+      FileReader(reading,
+                 config_text::Field{.node = root, .parent = reading.root(), .key = root->position})
           .Read();
   ReadResult result;
-  result.mistakes = reading.TakeMistakes();
+  result.errors = reading.TakeErrors();
   result.warnings = reading.TakeWarnings();
-  if (result.mistakes.empty()) result.file = std::move(file);
+  if (result.errors.empty()) result.file = std::move(file);
   return result;
 }
 
 ReadResult ReadFile(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
-  std::string text;
-  bool ok = file != nullptr;
-  while (ok && text.size() <= kMaxFileBytes && std::feof(file.get()) == 0) {
-    const std::size_t before = text.size();
-    text.resize(before + kReadBytes);
-    text.resize(before + std::fread(text.data() + before, 1, kReadBytes, file.get()));
-    ok = std::ferror(file.get()) == 0;
-  }
-  if (!ok) return Refused(path, {}, std::string("can't be read: ") + std::strerror(errno));
-  return Read(path, text);
+  const auto text = sluice::ReadFile(path, kMaxFileBytes);
+  if (!text) return Refused(path, {}, text.error().message);
+  return Read(path, *text);
 }
 
 }  // namespace sluice::rules

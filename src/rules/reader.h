@@ -5,21 +5,21 @@
 #include <string_view>
 #include <vector>
 
-#include "rules/mistake.h"
+#include "config_text/diagnostic.h"
 #include "rules/model.h"
 
 namespace sluice::rules {
 
 struct ReadResult {
-  std::optional<RuleFile> file;   ///< Set if there are no mistakes.
-  std::vector<Mistake> mistakes;  ///< All of them, in the order of the file.
-  std::vector<Mistake> warnings;  ///< What works, but is hardly meant.
+  std::optional<RuleFile> file;                   ///< Set if there are no errors.
+  std::vector<config_text::Diagnostic> errors;    ///< All of them, in the order of the file.
+  std::vector<config_text::Diagnostic> warnings;  ///< Valid, but probably not intended.
 };
 
 /// Reads a rule file, as docs/rules.md describes it. `name` is for messages.
 ReadResult Read(std::string name, std::string_view yaml);
 
-/// A file that can't be read is a mistake, too.
+/// A file that can't be read is an error, too.
 ReadResult ReadFile(const std::string& path);
 
 /// Files above this size are refused.

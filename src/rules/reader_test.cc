@@ -65,7 +65,7 @@ blacklist: ["sk_revoked_*", 10.0.0.0/8]
   EXPECT_EQ(rule.version, 42);
   EXPECT_EQ(rule.tier, "pro");
   EXPECT_FALSE(rule.per);
-  EXPECT_EQ(rule.position, (Position{3, 5}));
+  EXPECT_EQ(rule.position, (config_text::Position{3, 5}));
   ASSERT_THAT(rule.match, SizeIs(2));
   EXPECT_EQ(rule.match[0].attribute, "api_key");
   EXPECT_THAT(Texts(rule.match[0].any_of), ElementsAre("glob sk_prod_*"));
@@ -167,6 +167,18 @@ TEST(ReaderTest, SwitchesAreOnOrOff) {
   EXPECT_TRUE(rule.final && rule.shadow);
 }
 
+TEST(ReaderTest, AFullStoreIsHandledAsTheRuleOrTheFileSays) {
+  const auto mode = [](const std::string& top, const std::string& rule) {
+    return ReadOk(top + "\nrules: [{id: a, limit: 10/s, " + rule + "}]").rules.at(0).when_full;
+  };
+  EXPECT_EQ(mode("", "version: 1"), WhenFull::kShared);
+  EXPECT_EQ(mode("", "when_full: open"), WhenFull::kOpen);
+  EXPECT_EQ(mode("", "on_store_failure: closed"), WhenFull::kShared);
+  EXPECT_EQ(mode("when_full: closed", "version: 1"), WhenFull::kClosed);
+  EXPECT_EQ(mode("defaults: {when_full: closed}", "version: 1"), WhenFull::kClosed);
+  EXPECT_EQ(mode("when_full: closed", "when_full: shared"), WhenFull::kShared);
+}
+
 TEST(ReaderTest, AStoreFailureIsHandledAsTheRuleOrTheFileSays) {
   const auto mode = [](const std::string& top, const std::string& rule) {
     return ReadOk(top + "\nrules: [{id: a, limit: 10/s, " + rule + "}]").rules.at(0);
@@ -236,7 +248,7 @@ default: deny
   EXPECT_EQ(file.keys[0].key.kind, PatternKind::kGlob);
   EXPECT_EQ(file.keys[0].tier, "pro");
   EXPECT_EQ(file.keys[1].key.kind, PatternKind::kExact);
-  EXPECT_EQ(file.keys[1].key.position, (Position{4, 27}));
+  EXPECT_EQ(file.keys[1].key.position, (config_text::Position{4, 27}));
   EXPECT_THAT(Texts(file.known_keys), ElementsAre("glob sk_*", "exact pk_1"));
   EXPECT_THAT(file.endpoints, ElementsAre("/v1/orders/{id}", "/files/*"));
   EXPECT_EQ(file.default_tier, "free");
@@ -265,18 +277,18 @@ TEST(ReaderTest, FieldsThatBeginWithXAreForNotes) {
   EXPECT_EQ(OnlyRule("x-owner: payments team").id, "a");
 }
 
-TEST(ReaderTest, MistakesComeInTheOrderOfTheFile) {
+TEST(ReaderTest, ErrorsComeInTheOrderOfTheFile) {
   const ReadResult result =
       Read("r.yaml", "deny: [10.0.0.1/8]\nrules:\n  - { id: a, limit: x }\nq: 1\n");
-  ASSERT_THAT(result.mistakes, SizeIs(3));
-  EXPECT_EQ(result.mistakes[0].position, (Position{1, 8}));
-  EXPECT_EQ(result.mistakes[1].position, (Position{3, 21}));
-  EXPECT_EQ(result.mistakes[2].position, (Position{4, 1}));
-  EXPECT_EQ(result.mistakes[1].field, "rules[0].limit");
-  EXPECT_EQ(result.mistakes[0].file, "r.yaml");
+  ASSERT_THAT(result.errors, SizeIs(3));
+  EXPECT_EQ(result.errors[0].position, (config_text::Position{1, 8}));
+  EXPECT_EQ(result.errors[1].position, (config_text::Position{3, 21}));
+  EXPECT_EQ(result.errors[2].position, (config_text::Position{4, 1}));
+  EXPECT_EQ(result.errors[1].field, "rules[0].limit");
+  EXPECT_EQ(result.errors[0].file, "r.yaml");
 }
 
-TEST(ReaderTest, AMistakeInWhatAllRulesShareIsToldOnce) {
+TEST(ReaderTest, AnErrorInSharedPartsIsReportedOnce) {
   EXPECT_EQ(Complaints(R"(
 tiers: { a: { burst_multiplier: 0.5 }, b: {} }
 rules: [{ id: x, limit: 1/s, override: { k: 5/s, l: 6/s } }]
@@ -305,9 +317,8 @@ TEST(ReaderTest, AFinalRuleShadowsOnlyWhatItSurelyMeets) {
                       "}\n- {id: b, limit: 1/s, " + fields + "}\n");
   };
   constexpr const char* kNever =
-      "3:3: rules[1]: can never be met: the rule `a` on line 2 comes first, is final, and is for "
-      "all "
-      "of its calls\n";
+      "3:3: rules[1]: can never match: the rule `a` on line 2 comes first, is final, and "
+      "matches all of its calls\n";
   EXPECT_EQ(second("per: []", "version: 1"), kNever);
   EXPECT_EQ(second("version: 1", "per: []"), "");  // A call may have neither key nor address.
   EXPECT_EQ(second("version: 1", "per: [user], match: {ip: 10.0.0.1}"), kNever);
@@ -332,19 +343,19 @@ TEST(ReaderTest, AFinalRuleShadowsOnlyWhatItSurelyMeets) {
   EXPECT_EQ(second("enabled: false", "version: 1"), "");
 }
 
-TEST(ReaderTest, AnUnreadableFileIsAMistake) {
+TEST(ReaderTest, AnUnreadableFileIsAnError) {
   const ReadResult result = ReadFile("/nowhere/rules.yaml");
-  ASSERT_THAT(result.mistakes, SizeIs(1));
-  EXPECT_EQ(Describe(result.mistakes[0]),
+  ASSERT_THAT(result.errors, SizeIs(1));
+  EXPECT_EQ(Describe(result.errors[0]),
             "/nowhere/rules.yaml: can't be read: No such file or directory");
-  EXPECT_THAT(Describe(ReadFile("/").mistakes.at(0)), HasSubstr("/: can't be read: "));
+  EXPECT_THAT(Describe(ReadFile("/").errors.at(0)), HasSubstr("/: can't be read: "));
 }
 
 TEST(ReaderTest, AHugeFileIsRefusedUnread) {
   const std::string text(kMaxFileBytes + 1, ' ');
   const ReadResult result = Read("f", text);
-  ASSERT_THAT(result.mistakes, SizeIs(1));
-  EXPECT_EQ(result.mistakes[0].message, "is larger than the 67108864 bytes that are read");
+  ASSERT_THAT(result.errors, SizeIs(1));
+  EXPECT_EQ(result.errors[0].message, "is larger than the 67108864 bytes that are read");
 }
 
 TEST(ReaderTest, TenThousandRulesLoad) {
@@ -358,7 +369,7 @@ TEST(ReaderTest, TenThousandRulesLoad) {
   EXPECT_THAT(ReadOk(text).rules, SizeIs(10'000));
 }
 
-TEST(ReaderTest, MoreLimitsThanACallCanMeetAreAMistake) {
+TEST(ReaderTest, MoreLimitsThanACallCanMatchAreAnError) {
   std::string rules = "rules:\n";
   const auto add = [&rules](const std::string& rest) {
     const auto count = std::count(rules.begin(), rules.end(), '\n');
@@ -369,7 +380,20 @@ TEST(ReaderTest, MoreLimitsThanACallCanMeetAreAMistake) {
   add(", enabled: false");
   EXPECT_EQ(Complaints(rules), "");
   add("");
-  EXPECT_THAT(Complaints(rules), HasSubstr("a call meets 129 limits; at most 128 can be met"));
+  EXPECT_THAT(Complaints(rules), HasSubstr("a call matches 129 limits; at most 128 can match"));
+}
+
+TEST(ReaderTest, RegularExpressionsAreBoundedTogether) {
+  std::string text = "rules:\n";
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string id = std::to_string(i);
+    text += "- {id: r" + id + ", match: {endpoint: {regex: '^/" + id +
+            "(x{1,900}|y{1,900})$'}}, limit: 5/s}\n";
+  }
+  const ReadResult result = Read("rules.yaml", text);
+  ASSERT_FALSE(result.file);
+  EXPECT_THAT(result.errors.front().message,
+              ::testing::HasSubstr("the regular expressions before it are too large together"));
 }
 
 }  // namespace

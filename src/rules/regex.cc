@@ -33,9 +33,15 @@ bool ReadsBytes(std::string_view text) {
 }
 
 std::optional<std::string> RegexProblem(std::string_view text) {
+  std::size_t size = 0;
+  return RegexProblem(text, size);
+}
+
+std::optional<std::string> RegexProblem(std::string_view text, std::size_t& size) {
   const re2::RE2 compiled(Piece(text), OptionsFor(text));
-  if (compiled.ok()) return std::nullopt;
-  return compiled.error();
+  if (!compiled.ok()) return compiled.error();
+  size += static_cast<std::size_t>(compiled.ProgramSize());
+  return std::nullopt;
 }
 
 std::optional<Regex> Regex::Compile(std::string_view text) {

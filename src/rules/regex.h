@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +12,11 @@ class RE2;
 
 namespace sluice::rules {
 
-/// What is wrong with a regular expression, in RE2's words; nothing if it is right.
+/// Returns RE2's error for a regular expression; nothing if it is valid.
 [[nodiscard]] std::optional<std::string> RegexProblem(std::string_view text);
+/// The same. Adds the instructions of the compiled expression to `size`: counted repetitions make
+/// thousands of a few characters, which takes milliseconds.
+[[nodiscard]] std::optional<std::string> RegexProblem(std::string_view text, std::size_t& size);
 
 /// A regular expression (RE2), found anywhere in a value unless it is anchored.
 ///

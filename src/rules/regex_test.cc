@@ -21,7 +21,7 @@ TEST(Regex, IsFoundAnywhereUnlessAnchored) {
   EXPECT_TRUE(Matches("^/v1/(orders|carts)/[0-9]+$", "/v1/carts/12"));
 }
 
-TEST(Regex, NobodyEscapesByStrangeBytes) {
+TEST(Regex, StrangeBytesDoNotEvadeAPattern) {
   EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\xFF\xFE"));
   EXPECT_TRUE(Matches("^/v1/orders/[^/]+$", "/v1/orders/\xC3"));
   EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\n"));
@@ -37,6 +37,15 @@ TEST(Regex, WhatIsWrongIsSaid) {
   EXPECT_EQ(RegexProblem("^/v1/.*"), std::nullopt);
   EXPECT_THAT(RegexProblem("a(b").value_or(""), testing::HasSubstr("missing )"));
   EXPECT_FALSE(Regex::Compile("a(b"));
+}
+
+TEST(Regex, CountedRepetitionsAreLarge) {
+  std::size_t small = 0;
+  EXPECT_EQ(RegexProblem("^/v1/orders/[0-9]+$", small), std::nullopt);
+  EXPECT_LT(small, 100U);
+  std::size_t large = 0;
+  EXPECT_EQ(RegexProblem("^/v1/x{1,900}$", large), std::nullopt);
+  EXPECT_GT(large, 900U);
 }
 
 TEST(Regex, AMatchIsNotLostWhenTheFastWayRunsOutOfMemory) {

@@ -4,10 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/duration.h"
+#include "config_text/suggestion.h"
 #include "rules/cost_reader.h"
 #include "rules/field_names.h"
 #include "rules/limit_maker.h"
-#include "rules/suggestion.h"
+#include "rules/schedule_reader.h"
 
 namespace sluice::rules {
 namespace {
@@ -19,11 +21,11 @@ constexpr Quantity kAmounts[] = {Quantity::kLimit, Quantity::kCapacity, Quantity
                                  Quantity::kWindow};
 
 bool IsSame(const Limits& a, const Limits& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const NamedLimit& x, const NamedLimit& y) {
-                      return x.limit == y.limit && x.reject_all == y.reject_all &&
-                             x.window == y.window && x.cost.max_cost == y.cost.max_cost;
-                    });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const NamedLimit& x, const NamedLimit& y) {
+        return x.limit == y.limit && x.reject_all == y.reject_all && x.window == y.window &&
+               x.cost.max_cost == y.cost.max_cost && x.max_settlement == y.max_settlement;
+      });
 }
 
 std::string NameOf(const std::string& type, const LimitLevel& level) {
@@ -36,8 +38,15 @@ std::string NameOf(const std::string& type, const LimitLevel& level) {
   return window ? type + "_per_" + DurationName(window.duration) : type;
 }
 
+// The level with these quantities only.
+LimitLevel Only(const LimitLevel& level, std::initializer_list<Quantity> quantities) {
+  LimitLevel only;
+  for (const Quantity quantity : quantities) only[quantity] = level[quantity];
+  return only;
+}
+
 // What `params` and the rule itself say, which must not be the same.
-void Join(Reading& reading, LimitLevel& level, const LimitLevel& params) {
+void Join(config_text::Reading& reading, LimitLevel& level, const LimitLevel& params) {
   for (std::size_t i = 0; i < kQuantities; ++i) {
     if (!params.given[i]) continue;
     if (level.given[i]) {
@@ -61,16 +70,17 @@ bool FileLevels::Lacks(const std::optional<std::string>& tier) const {
   return tier && !tiers.empty() && Tier(*tier) == nullptr;
 }
 
-NamedLevels ReadNamedLevels(const Mapping& mapping, Level level) {
-  Reading& reading = mapping.reading();
+NamedLevels ReadNamedLevels(const config_text::Mapping& mapping, Level level) {
+  config_text::Reading& reading = mapping.reading();
   NamedLevels levels;
   levels.all = ReadLimitLevel(mapping, level);
-  if (const Field limits = mapping["limits"]) {
-    for (const Field& entry : reading.Entries(limits, "the names of limits and their numbers")) {
-      if (entry->kind == YamlKind::kScalar) {
+  if (const config_text::Field limits = mapping["limits"]) {
+    for (const config_text::Field& entry :
+         reading.Entries(limits, "the names of limits and their numbers")) {
+      if (entry->kind == config_text::YamlKind::kScalar) {
         levels.by_name.emplace_back(entry, ReadLimitText(reading, entry, level));
       } else {
-        const Mapping numbers(reading, entry, NumbersFields());
+        const config_text::Mapping numbers(reading, entry, NumbersFields());
         levels.by_name.emplace_back(entry, ReadLimitLevel(numbers, level));
       }
     }
@@ -78,13 +88,14 @@ NamedLevels ReadNamedLevels(const Mapping& mapping, Level level) {
   return levels;
 }
 
-std::optional<Limit> ReadLoneLimit(Reading& reading, const Field& field) {
-  const std::size_t before = reading.mistakes();
-  LimitLevel level = field->kind == YamlKind::kScalar
-                         ? ReadLimitText(reading, field, Level::kRule)
-                         : ReadLimitLevel(Mapping(reading, field, NumbersFields()), Level::kRule);
+std::optional<Limit> ReadLoneLimit(config_text::Reading& reading, const config_text::Field& field) {
+  const std::size_t before = reading.errors();
+  LimitLevel level =
+      field->kind == config_text::YamlKind::kScalar
+          ? ReadLimitText(reading, field, Level::kRule)
+          : ReadLimitLevel(config_text::Mapping(reading, field, NumbersFields()), Level::kRule);
   const MadeLimit made = MakeLimit(reading, level);
-  if (reading.mistakes() > before) return std::nullopt;
+  if (reading.errors() > before) return std::nullopt;
   if (made.reject_all) {
     reading.Wrong(field, "rejects every call; that is `on_store_failure: closed`");
     return std::nullopt;
@@ -93,20 +104,22 @@ std::optional<Limit> ReadLoneLimit(Reading& reading, const Field& field) {
   return made.limit;
 }
 
-bool RuleLimits::Read(const Mapping& rule, const Field& rule_field) {
-  const std::size_t before = reading_.mistakes();
+bool RuleLimits::Read(const config_text::Mapping& rule, const config_text::Field& rule_field) {
+  const std::size_t before = reading_.errors();
   all_ = ReadLimitLevel(rule, Level::kRule);
-  if (const Field params = rule["params"]) {
-    const Mapping mapping(reading_, params, NumbersFields());
+  if (const config_text::Field params = rule["params"]) {
+    const config_text::Mapping mapping(reading_, params, NumbersFields());
     Join(reading_, all_, ReadLimitLevel(mapping, Level::kRule));
   }
   std::string_view type = "requests";
-  if (const Field field = rule["type"]) type = reading_.Text(field, "a name").value_or(type);
-  const Field cost_field = rule["cost"];
+  if (const config_text::Field field = rule["type"])
+    type = reading_.Text(field, "a name").value_or(type);
+  const config_text::Field cost_field = rule["cost"];
   const Cost cost = cost_field ? ReadCost(reading_, cost_field, all_) : Cost{};
 
-  Field list = rule["limits"];
-  if (const Field limit = rule["limit"]; limit && limit->kind == YamlKind::kSequence) {
+  config_text::Field list = rule["limits"];
+  if (const config_text::Field limit = rule["limit"];
+      limit && limit->kind == config_text::YamlKind::kSequence) {
     list = rule.Either("limits", "limit");
   }
   if (!list) {
@@ -120,43 +133,49 @@ bool RuleLimits::Read(const Mapping& rule, const Field& rule_field) {
       reading_.WrongName(all_[quantity].field,
                          "stands beside a list of limits; put it into the list");
     }
-    const std::vector<Field> items =
-        list->kind == YamlKind::kMapping ? reading_.Entries(list, "limits") : reading_.Items(list);
+    const std::vector<config_text::Field> items = list->kind == config_text::YamlKind::kMapping
+                                                      ? reading_.Entries(list, "limits")
+                                                      : reading_.Items(list);
     if (items.empty()) reading_.Wrong(list, "has no limit in it");
     if (items.size() > kMaxLimitsPerCall) {
       reading_.Wrong(list, "has " + std::to_string(items.size()) + " limits; at most " +
-                               std::to_string(kMaxLimitsPerCall) + " can be met by a call");
+                               std::to_string(kMaxLimitsPerCall) + " can match a call");
     }
-    for (const Field& item : items) ReadItem(item, type, cost, cost_field);
+    for (const config_text::Field& item : items) ReadItem(item, type, cost, cost_field);
   }
-  return reading_.mistakes() == before && FindNames();
+  return reading_.errors() == before && FindNames();
 }
 
-bool RuleLimits::ReadItem(const Field& item, std::string_view type, const Cost& cost,
-                          const Field& cost_field) {
+bool RuleLimits::ReadItem(const config_text::Field& item, std::string_view type, const Cost& cost,
+                          const config_text::Field& cost_field) {
   Spec& spec = specs_.emplace_back();
   spec.field = item;
   spec.type = type;
   spec.cost = cost_field ? cost : UsualCost(type);
   spec.cost_field = cost_field;
-  spec.name = item.index == Field::kNoItem ? item.name : std::string_view();
-  if (item->kind == YamlKind::kScalar) {
+  spec.name = item.index == config_text::Field::kNoItem ? item.name : std::string_view();
+  if (item->kind == config_text::YamlKind::kScalar) {
     spec.own = ReadLimitText(reading_, item, Level::kRule);
     return true;
   }
-  const Mapping mapping(reading_, item, LimitFields());
+  const config_text::Mapping mapping(reading_, item, LimitFields());
   if (!mapping.ok()) return false;
   spec.own = ReadLimitLevel(mapping, Level::kRule);
-  if (const Field field = mapping["type"]) {
+  if (const config_text::Field field = mapping["type"]) {
     spec.type = reading_.Text(field, "a name").value_or("requests");
     if (!cost_field) spec.cost = UsualCost(spec.type);
   }
-  if (const Field field = mapping["cost"]) {
+  spec.schedule = ReadSchedule(mapping);
+  if (const config_text::Field field = mapping["shadow"]) {
+    spec.shadow = reading_.Flag(field).value_or(false);
+  }
+  if (const config_text::Field field = mapping["cost"]) {
     spec.cost = ReadCost(reading_, field, spec.own);
     spec.cost_field = field;
   }
-  if (const Field field = mapping["name"]) {
-    if (!spec.name.empty()) reading_.WrongName(field, "the limit has a name: " + Shown(spec.name));
+  if (const config_text::Field field = mapping["name"]) {
+    if (!spec.name.empty())
+      reading_.WrongName(field, "the limit has a name: " + config_text::Shown(spec.name));
     spec.name = reading_.Text(field, "a name").value_or("");
   }
   return true;
@@ -168,8 +187,7 @@ bool RuleLimits::FindNames() {
   for (Spec& spec : specs_) {
     const bool given = !spec.name.empty();
     if (!given) {
-      spec.name =
-          specs_.size() == 1 ? spec.type : NameOf(spec.type, LevelsOf(spec, nullptr, nullptr));
+      spec.name = specs_.size() == 1 ? spec.type : NameOf(spec.type, LevelsOf(spec, nullptr, {}));
     }
     if (spec.name.size() > kMaxNameBytes) {
       reading_.Wrong(spec.field,
@@ -178,7 +196,7 @@ bool RuleLimits::FindNames() {
     }
     const auto [first, is_new] = lines.emplace(spec.name, spec.field->position.line);
     if (is_new) continue;
-    reading_.Wrong(spec.field, "a second limit named " + Shown(spec.name) +
+    reading_.Wrong(spec.field, "a second limit named " + config_text::Shown(spec.name) +
                                    "; the first is on line " + std::to_string(first->second) +
                                    (given ? "" : "; give each a `name`"));
     ok = false;
@@ -187,24 +205,36 @@ bool RuleLimits::FindNames() {
 }
 
 LimitLevel RuleLimits::LevelsOf(const Spec& spec, const NamedLevels* tier,
-                                const NamedLevels* stronger) const {
+                                const Levels& levels) const {
   LimitLevel level;
-  const auto lay_over = [&](const NamedLevels& levels) {
-    LayOver(level, levels.all);
-    if (const LimitLevel* named = levels.Find(spec.name)) LayOver(level, *named);
+  const auto lay_over = [&](const NamedLevels& named_levels) {
+    LayOver(level, named_levels.all);
+    if (const LimitLevel* named = named_levels.Find(spec.name)) LayOver(level, *named);
   };
   lay_over(levels_.defaults);
   if (tier != nullptr) lay_over(*tier);
-  LayOver(level, all_);
-  LayOver(level, spec.own);
-  if (stronger != nullptr) lay_over(*stronger);
+  LimitLevel own = all_;
+  LayOver(own, spec.own);
+  if (levels.from != nullptr)
+    own = Only(own, {Quantity::kAlgorithm, Quantity::kMaxCost, Quantity::kMaxSettlement});
+  LayOver(level, own);
+  if (levels.from != nullptr) lay_over(*levels.from);
+  if (levels.stronger != nullptr) lay_over(*levels.stronger);
   return level;
 }
 
-RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const NamedLevels* stronger) {
+// Of several limits, those that `from` does not name are new.
+bool RuleLimits::IsAbsent(const Spec& spec, const NamedLevels* from) const {
+  return from != nullptr && specs_.size() > 1 && from->Find(spec.name) == nullptr;
+}
+
+RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const Levels& levels) {
   Made made{.limits = Limits()};
   for (const Spec& spec : specs_) {
-    LimitLevel level = LevelsOf(spec, tier, stronger);
+    const bool is_absent = IsAbsent(spec, levels.from);
+    // An absent limit is never asked; it has some numbers because it has a place among the others.
+    LimitLevel level = LevelsOf(
+        spec, tier, is_absent ? Levels{.from = nullptr, .stronger = levels.stronger} : levels);
     MadeLimit limit = MakeLimit(reading_, level);
     if (!limit.limit) {
       made.limits.reset();
@@ -216,10 +246,16 @@ RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const NamedLevels*
                                                              .type = spec.type,
                                                              .limit = *limit.limit,
                                                              .reject_all = limit.reject_all,
+                                                             .shadow = spec.shadow,
+                                                             .is_absent = is_absent,
+                                                             .schedule = spec.schedule,
                                                              .window = limit.window,
                                                              .cost = spec.cost,
                                                              .settings = SettingsOf(level)});
     if (level[Quantity::kMaxCost]) named.cost.max_cost = level[Quantity::kMaxCost].whole;
+    if (level[Quantity::kMaxSettlement]) {
+      named.max_settlement = level[Quantity::kMaxSettlement].whole;
+    }
     CheckCost(spec, named);
   }
   return made;
@@ -240,29 +276,29 @@ void RuleLimits::CheckCost(const Spec& spec, const NamedLimit& limit) {
   }
 }
 
-Variants RuleLimits::Make(const std::optional<std::string>& tier, const NamedLevels* stronger,
-                          const Field& place) {
+Variants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& levels,
+                          const config_text::Field& place) {
   Variants variants;
-  const std::size_t before = reading_.mistakes();
-  Made usual = MakeFor(tier ? levels_.Tier(*tier) : nullptr, stronger);
-  if (reading_.mistakes() > before) return variants;
+  const std::size_t before = reading_.errors();
+  Made usual = MakeFor(tier ? levels_.Tier(*tier) : nullptr, levels);
+  if (reading_.errors() > before) return variants;
   bool any_tier = false;
   if (!tier) {
     for (const auto& [name, level] : levels_.tiers) {
       if (level.empty()) continue;
-      Made made = MakeFor(&level, stronger);
+      Made made = MakeFor(&level, levels);
       if (made.limits) {
         any_tier = true;
         const bool same = usual.limits && IsSame(*made.limits, *usual.limits);
         if (!same) variants.by_tier.emplace(name, *std::move(made.limits));
       } else if (!made.missing.empty() && (usual.limits || level.all.has_amount())) {
-        reading_.Wrong(place, "for the tier " + Shown(name) + ": " + made.missing);
+        reading_.Wrong(place, "for the tier " + config_text::Shown(name) + ": " + made.missing);
       }
     }
   }
   if (usual.limits) {
     variants.usual = *std::move(usual.limits);
-  } else if (!any_tier && reading_.mistakes() == before && !levels_.Lacks(tier)) {
+  } else if (!any_tier && reading_.errors() == before && !levels_.Lacks(tier)) {
     reading_.Wrong(place, usual.missing);
   }
   return variants;
@@ -274,13 +310,13 @@ void RuleLimits::CheckOverride(const NamedLevels& override_levels) {
   for (const auto& [field, level] : override_levels.by_name) {
     if (std::find(names.begin(), names.end(), field.name) != names.end()) continue;
     std::string message = "the rule has no such limit";
-    const std::string suggestion = DidYouMean(field.name, names);
+    const std::string suggestion = config_text::DidYouMean(field.name, names);
     if (!suggestion.empty()) {
       message += suggestion;
     } else {
       message += "; it has ";
       for (std::size_t i = 0; i < names.size(); ++i) {
-        message += (i > 0 ? ", " : "") + Shown(names[i]);
+        message += (i > 0 ? ", " : "") + config_text::Shown(names[i]);
       }
     }
     reading_.WrongName(field, std::move(message));
@@ -289,10 +325,20 @@ void RuleLimits::CheckOverride(const NamedLevels& override_levels) {
   for (const Quantity quantity : kAmounts) {
     const Given& given = override_levels.all[quantity];
     if (!given) continue;
-    reading_.Wrong(given.field, "the rule has several limits; say which, as in `limits: {" +
+    reading_.Wrong(given.field, "the rule has several limits; name one, as in `limits: {" +
                                     std::string(names[0]) + ": 10/s}`");
     break;
   }
+}
+
+void RuleLimits::CheckFrom(const config_text::Field& from, const NamedLevels& levels) {
+  const std::size_t before = reading_.errors();
+  CheckOverride(levels);
+  if (reading_.errors() > before || specs_.size() == 1 || !levels.by_name.empty()) return;
+  reading_.Wrong(from,
+                 "the rule has several limits; name those that other callers have, as in "
+                 "`limits: {" +
+                     specs_.front().name + ": 10/s}`");
 }
 
 }  // namespace sluice::rules

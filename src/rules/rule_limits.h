@@ -6,69 +6,79 @@
 #include <utility>
 #include <vector>
 
+#include "config_text/mapping.h"
+#include "config_text/reading.h"
 #include "rules/limit_level.h"
-#include "rules/mapping.h"
 #include "rules/model.h"
-#include "rules/reading.h"
 
 namespace sluice::rules {
 
-/// What a file says of limits before its rules do.
+/// The limits of a file outside of its rules.
 struct FileLevels {
   NamedLevels defaults;
   std::vector<std::pair<std::string_view, NamedLevels>> tiers;
 
   [[nodiscard]] const NamedLevels* Tier(std::string_view name) const;
-  /// Whether the tier is not one of those that the file names, which is a mistake of its own.
+  /// Whether the tier is not one of those that the file names, which is an error of its own.
   [[nodiscard]] bool Lacks(const std::optional<std::string>& tier) const;
 };
 
 /// Reads what a level says of limits; `mapping` has QuantityFields and "limits" among its names.
-NamedLevels ReadNamedLevels(const Mapping& mapping, Level level);
+NamedLevels ReadNamedLevels(const config_text::Mapping& mapping, Level level);
 
 /// A limit that has nothing above it: numbers, or a rate.
-std::optional<Limit> ReadLoneLimit(Reading& reading, const Field& field);
+std::optional<Limit> ReadLoneLimit(config_text::Reading& reading, const config_text::Field& field);
 
 /// The limits of one rule, as the rule itself has them, and what becomes of them.
 class RuleLimits {
  public:
-  RuleLimits(Reading& reading, const FileLevels& levels) : reading_(reading), levels_(levels) {}
+  RuleLimits(config_text::Reading& reading, const FileLevels& levels)
+      : reading_(reading), levels_(levels) {}
 
   /// False if they can't be used; then it has been said why.
-  bool Read(const Mapping& rule, const Field& rule_field);
+  bool Read(const config_text::Mapping& rule, const config_text::Field& rule_field);
 
-  /// `tier`: the rule's own, if it has one. `stronger`: what an override says, which stands at
-  /// `place`.
-  Variants Make(const std::optional<std::string>& tier, const NamedLevels* stronger,
-                const Field& place);
+  /// Levels that change the numbers of the rule itself; null: none.
+  struct Levels {
+    const NamedLevels* from = nullptr;      ///< In place of the rule's own numbers (`rollout`).
+    const NamedLevels* stronger = nullptr;  ///< Quantities of an override.
+  };
+  /// `tier`: the rule's own, if it has one. `place`: the field that errors are about.
+  Variants Make(const std::optional<std::string>& tier, const Levels& levels,
+                const config_text::Field& place);
 
   /// Reports what an override can't say to this rule.
   void CheckOverride(const NamedLevels& override_levels);
+  /// The same of `from`, the numbers of callers outside of a rollout.
+  void CheckFrom(const config_text::Field& from, const NamedLevels& levels);
 
  private:
   struct Spec {
-    std::string name{};  ///< Empty: not given.
-    Field field;         ///< Where it is in the rule.
-    Field cost_field;
+    std::string name{};        ///< Empty: not given.
+    config_text::Field field;  ///< Where it is in the rule.
+    config_text::Field cost_field;
     std::string type;
     Cost cost;
     LimitLevel own{};
+    bool shadow = false;
+    Schedule schedule{};
   };
   struct Made {
     std::optional<Limits> limits;
     std::string missing{};
   };
 
-  bool ReadItem(const Field& item, std::string_view type, const Cost& cost,
-                const Field& cost_field);
+  bool ReadItem(const config_text::Field& item, std::string_view type, const Cost& cost,
+                const config_text::Field& cost_field);
   bool FindNames();
-  Made MakeFor(const NamedLevels* tier, const NamedLevels* stronger);
+  Made MakeFor(const NamedLevels* tier, const Levels& levels);
+  [[nodiscard]] bool IsAbsent(const Spec& spec, const NamedLevels* from) const;
   void CheckCost(const Spec& spec, const NamedLimit& limit);
-  LimitLevel LevelsOf(const Spec& spec, const NamedLevels* tier, const NamedLevels* stronger) const;
+  LimitLevel LevelsOf(const Spec& spec, const NamedLevels* tier, const Levels& levels) const;
 
-  Reading& reading_;
+  config_text::Reading& reading_;
   const FileLevels& levels_;
-  LimitLevel all_;  ///< What the rule says of all its limits.
+  LimitLevel all_;  ///< Quantities of all limits of the rule.
   std::vector<Spec> specs_;
 };
 

@@ -7,19 +7,27 @@
 #include <string_view>
 #include <utility>
 
+#include "config_text/mapping.h"
+#include "config_text/suggestion.h"
 #include "rules/denial_reader.h"
 #include "rules/field_names.h"
-#include "rules/mapping.h"
 #include "rules/match_reader.h"
 #include "rules/pattern_reader.h"
 #include "rules/per_reader.h"
-#include "rules/suggestion.h"
+#include "rules/rollout_reader.h"
+#include "rules/schedule_reader.h"
 
 namespace sluice::rules {
 namespace {
 
 constexpr std::int64_t kMaxOrder = 1'000'000'000;
 constexpr std::size_t kMaxIdBytes = 256;
+
+constexpr std::array<std::pair<std::string_view, OnMissing>, 3> kOnMissing = {{
+    {"skip", OnMissing::kSkip},
+    {"deny", OnMissing::kDeny},
+    {"shared", OnMissing::kShared},
+}};
 
 constexpr std::array<std::pair<std::string_view, Priority>, 2> kPriorities = {{
     {"standard", Priority::kStandard},
@@ -28,7 +36,8 @@ constexpr std::array<std::pair<std::string_view, Priority>, 2> kPriorities = {{
 
 class RuleReader {
  public:
-  RuleReader(Reading& reading, const Field& field, const RuleDefaults& defaults)
+  RuleReader(config_text::Reading& reading, const config_text::Field& field,
+             const RuleDefaults& defaults)
       : reading_(reading),
         defaults_(defaults),
         mapping_(reading, field, RuleFields()),
@@ -37,20 +46,24 @@ class RuleReader {
     rule_.position = field->position;
   }
 
-  ReadRule Read(std::size_t mistakes_before) {
+  ReadRule Read(std::size_t errors_before) {
     if (!mapping_.ok()) return std::move(read_);
     ReadIdentity();
     ReadFlags();
     ReadConditions();
-    rule_.per = ReadPer(mapping_);
+    rule_.per = ReadPer(mapping_, read_.per_fields);
     rule_.hash_tag = ReadHashTag(mapping_, rule_.per);
+    ReadOnMissing();
     ReadFailure();
     rule_.denial = defaults_.denial;
-    if (const Field denial = mapping_["denial"]) rule_.denial = ReadDenial(reading_, denial);
+    if (const config_text::Field denial = mapping_["denial"])
+      rule_.denial = ReadDenial(reading_, denial);
     limits_ok_ = limits_.Read(mapping_, read_.field);
-    if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, nullptr, read_.field);
+    if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, {}, read_.field);
+    rule_.schedule = ReadSchedule(mapping_);
+    ReadRolloutNumbers();
     ReadOverrides();
-    read_.complete = reading_.mistakes() == mistakes_before;
+    read_.complete = reading_.errors() == errors_before;
     return std::move(read_);
   }
 
@@ -65,20 +78,20 @@ class RuleReader {
         reading_.Wrong(read_.id, "is longer than " + std::to_string(kMaxIdBytes) + " bytes");
       }
     }
-    if (const Field version = mapping_["version"]) {
+    if (const config_text::Field version = mapping_["version"]) {
       constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
       rule_.version = reading_.Whole(version, 0, kMax).value_or(0);
     }
-    if (const Field description = mapping_["description"]) {
+    if (const config_text::Field description = mapping_["description"]) {
       rule_.description = reading_.Text(description, "a text").value_or("");
     }
-    if (const Field order = mapping_["order"]) {
+    if (const config_text::Field order = mapping_["order"]) {
       read_.order = reading_.Whole(order, -kMaxOrder, kMaxOrder).value_or(0);
     }
   }
 
   void ReadFlag(std::string_view name, bool& flag) {
-    if (const Field field = mapping_[name]) flag = reading_.Flag(field).value_or(flag);
+    if (const config_text::Field field = mapping_[name]) flag = reading_.Flag(field).value_or(flag);
   }
 
   void ReadFlags() {
@@ -90,11 +103,11 @@ class RuleReader {
   }
 
   void ReadConditions() {
-    Field tier = mapping_["tier"];
+    config_text::Field tier = mapping_["tier"];
     std::vector<Condition> tiers;
     if (tier) tiers.push_back(ReadTiers(reading_, tier));
-    if (const Field match = mapping_["match"]) {
-      for (Condition& condition : ReadMatch(reading_, match)) {
+    if (const config_text::Field match = mapping_["match"]) {
+      for (Condition& condition : ReadMatch(reading_, match, defaults_.attributes)) {
         const bool is_tier = condition.attribute == "tier";
         if (is_tier && tier) {
           reading_.WrongAt(
@@ -120,8 +133,8 @@ class RuleReader {
   }
 
   // The field of `mapping` with this name, which is there.
-  Field Mentioned(const Field& mapping, std::string_view name) {
-    const FieldPath* path = reading_.PathOf(mapping);
+  config_text::Field Mentioned(const config_text::Field& mapping, std::string_view name) {
+    const config_text::FieldPath* path = reading_.PathOf(mapping);
     for (std::size_t i = 0; i + 1 < mapping->children.size(); i += 2) {
       if (mapping->children[i]->text != name) continue;
       return {.node = mapping->children[i + 1],
@@ -132,22 +145,31 @@ class RuleReader {
     return {};
   }
 
-  void NameTiers(const Field& tier) {
-    if (tier->kind == YamlKind::kMapping) return;
-    for (const Field& item : reading_.Items(tier)) {
-      const bool is_name = item->kind == YamlKind::kScalar &&
+  void NameTiers(const config_text::Field& tier) {
+    if (tier->kind == config_text::YamlKind::kMapping) return;
+    for (const config_text::Field& item : reading_.Items(tier)) {
+      const bool is_name = item->kind == config_text::YamlKind::kScalar &&
                            item->text.find_first_of("*?") == std::string_view::npos;
       if (is_name) read_.tier_names.push_back(item);
     }
   }
 
+  void ReadOnMissing() {
+    const config_text::Field field = mapping_["on_missing"];
+    if (!field) return;
+    rule_.on_missing = reading_.Choice<OnMissing>(field, kOnMissing);
+    if (rule_.per && rule_.per->empty()) {
+      reading_.WrongName(field, "is of no use: with `per: []` no attribute can be missing");
+    }
+  }
+
   void ReadFailure() {
-    if (const Field field = mapping_["priority"]) {
+    if (const config_text::Field field = mapping_["priority"]) {
       rule_.priority = reading_.Choice<Priority>(field, kPriorities).value_or(rule_.priority);
     }
     const bool strict = rule_.priority == Priority::kStrict;
     rule_.consistency = defaults_.consistency.value_or(Consistency::kExact);
-    if (const Field field = mapping_["consistency"]) {
+    if (const config_text::Field field = mapping_["consistency"]) {
       rule_.consistency = ReadConsistency(reading_, field).value_or(rule_.consistency);
       if (strict && rule_.consistency == Consistency::kLeased) {
         reading_.Wrong(field,
@@ -159,11 +181,15 @@ class RuleReader {
 
     rule_.on_store_failure = strict ? OnStoreFailure::kLocal
                                     : defaults_.on_store_failure.value_or(OnStoreFailure::kOpen);
-    if (const Field field = mapping_["on_store_failure"]) {
+    if (const config_text::Field field = mapping_["on_store_failure"]) {
       rule_.on_store_failure = ReadOnStoreFailure(reading_, field).value_or(rule_.on_store_failure);
     }
+    rule_.when_full = defaults_.when_full.value_or(rule_.when_full);
+    if (const config_text::Field field = mapping_["when_full"]) {
+      rule_.when_full = ReadWhenFull(reading_, field).value_or(rule_.when_full);
+    }
     const bool local = rule_.on_store_failure == OnStoreFailure::kLocal;
-    if (const Field field = mapping_["emergency_limit"]) {
+    if (const config_text::Field field = mapping_["emergency_limit"]) {
       rule_.emergency = ReadLoneLimit(reading_, field);
       if (!local) {
         reading_.WrongName(field, "is of no use without `on_store_failure: local`");
@@ -173,8 +199,24 @@ class RuleReader {
     }
   }
 
+  void ReadRolloutNumbers() {
+    const config_text::Field field = mapping_["rollout"];
+    if (!field) return;
+    rollout_ = ReadRollout(reading_, field, rule_.per);
+    if (!rollout_ || !limits_ok_) return;
+    if (rollout_->from) {
+      const std::size_t before = reading_.errors();
+      limits_.CheckFrom(rollout_->from, rollout_->levels);
+      if (reading_.errors() > before) return;
+      Variants& from = rollout_->rollout.from;
+      from = limits_.Make(rule_.tier, {.from = &rollout_->levels}, rollout_->from);
+      CheckSameAlgorithms(reading_, rollout_->from, rule_.variants, from);
+    }
+    rule_.rollout = std::move(rollout_->rollout);
+  }
+
   void ReadOverrides() {
-    const Field field = mapping_.Either("override", "overrides");
+    const config_text::Field field = mapping_.Either("override", "overrides");
     if (!field) return;
     const auto entries =
         reading_.Entries(field, "values of what the budget is per, and their numbers");
@@ -183,53 +225,63 @@ class RuleReader {
                          "can never match: with `per: []` there is one budget for all calls");
       return;
     }
-    for (const Field& entry : entries) ReadOverride(entry);
+    for (const config_text::Field& entry : entries) ReadOverride(entry);
   }
 
-  void ReadOverride(const Field& entry) {
-    const YamlNode whose{.kind = YamlKind::kScalar, .position = entry.key, .text = entry.name};
-    Field name = entry;
+  void ReadOverride(const config_text::Field& entry) {
+    const config_text::YamlNode whose{
+        .kind = config_text::YamlKind::kScalar, .position = entry.key, .text = entry.name};
+    config_text::Field name = entry;
     name.node = &whose;
-    auto pattern = ReadValue(reading_, name);
-    const std::size_t before = reading_.mistakes();
+    const bool by_host = rule_.per && rule_.per->front() == "host";
+    auto pattern = by_host ? ReadHost(reading_, name) : ReadValue(reading_, name);
+    const std::size_t before = reading_.errors();
     NamedLevels levels;
-    if (entry->kind == YamlKind::kScalar) {
+    if (entry->kind == config_text::YamlKind::kScalar) {
       levels.all = ReadLimitText(reading_, entry, Level::kOverride);
     } else {
-      const Mapping mapping(reading_, entry, OverrideFields());
+      const config_text::Mapping mapping(reading_, entry, OverrideFields());
       if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kOverride);
     }
-    if (reading_.mistakes() > before) return;
+    if (reading_.errors() > before) return;
     if (levels.empty()) {
       reading_.Wrong(entry, "sets nothing; expected numbers such as `capacity: 1000`");
       return;
     }
     if (!limits_ok_) return;
     limits_.CheckOverride(levels);
-    if (reading_.mistakes() > before) return;
-    Variants variants = limits_.Make(rule_.tier, &levels, entry);
+    if (reading_.errors() > before) return;
+    Variants variants = limits_.Make(rule_.tier, {.stronger = &levels}, entry);
+    Variants from;
+    if (rule_.rollout && rule_.rollout->has_from) {
+      from = limits_.Make(rule_.tier, {.from = &rollout_->levels, .stronger = &levels}, entry);
+      CheckSameAlgorithms(reading_, entry, variants, from);
+    }
     if (!pattern) return;
-    rule_.overrides.push_back({*std::move(pattern), std::move(variants)});
+    rule_.overrides.push_back({*std::move(pattern), std::move(variants), std::move(from)});
     read_.override_fields.push_back(entry);
   }
 
-  Reading& reading_;
+  config_text::Reading& reading_;
   const RuleDefaults& defaults_;
-  Mapping mapping_;
+  config_text::Mapping mapping_;
   RuleLimits limits_;
   bool limits_ok_ = false;
+  std::optional<RolloutSpec> rollout_;
   ReadRule read_;
   Rule& rule_ = read_.rule;
 };
 
 }  // namespace
 
-ReadRule ReadOneRule(Reading& reading, const Field& field, const RuleDefaults& defaults) {
-  const std::size_t before = reading.mistakes();
+ReadRule ReadOneRule(config_text::Reading& reading, const config_text::Field& field,
+                     const RuleDefaults& defaults) {
+  const std::size_t before = reading.errors();
   return RuleReader(reading, field, defaults).Read(before);
 }
 
-std::optional<Consistency> ReadConsistency(Reading& reading, const Field& field) {
+std::optional<Consistency> ReadConsistency(config_text::Reading& reading,
+                                           const config_text::Field& field) {
   static constexpr std::array<std::pair<std::string_view, Consistency>, 2> kWords = {{
       {"exact", Consistency::kExact},
       {"leased", Consistency::kLeased},
@@ -237,13 +289,24 @@ std::optional<Consistency> ReadConsistency(Reading& reading, const Field& field)
   return reading.Choice<Consistency>(field, kWords);
 }
 
-std::optional<OnStoreFailure> ReadOnStoreFailure(Reading& reading, const Field& field) {
+std::optional<OnStoreFailure> ReadOnStoreFailure(config_text::Reading& reading,
+                                                 const config_text::Field& field) {
   static constexpr std::array<std::pair<std::string_view, OnStoreFailure>, 3> kWords = {{
       {"open", OnStoreFailure::kOpen},
       {"closed", OnStoreFailure::kClosed},
       {"local", OnStoreFailure::kLocal},
   }};
   return reading.Choice<OnStoreFailure>(field, kWords);
+}
+
+std::optional<WhenFull> ReadWhenFull(config_text::Reading& reading,
+                                     const config_text::Field& field) {
+  static constexpr std::array<std::pair<std::string_view, WhenFull>, 3> kWords = {{
+      {"open", WhenFull::kOpen},
+      {"closed", WhenFull::kClosed},
+      {"shared", WhenFull::kShared},
+  }};
+  return reading.Choice<WhenFull>(field, kWords);
 }
 
 }  // namespace sluice::rules

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/network.h"
+#include "config_text/suggestion.h"
 #include "rules/pattern_cover.h"
-#include "rules/suggestion.h"
 
 namespace sluice::rules {
 namespace {
@@ -24,7 +24,7 @@ bool HasCondition(const Rule& rule, std::string_view attribute) {
                      [&](const Condition& c) { return c.attribute == attribute; });
 }
 
-/// Whether every call that meets the rule has the attribute.
+/// Whether every call that matches the rule has the attribute.
 bool Guarantees(const Rule& rule, std::string_view attribute) {
   if (rule.per && std::find(rule.per->begin(), rule.per->end(), attribute) != rule.per->end()) {
     return true;
@@ -168,9 +168,16 @@ class FinalRules {
   int comparisons_left_ = kMaxComparisons;
 };
 
+// Whether the rule applies at every time and to all callers whose calls match it.
+bool AlwaysApplies(const Rule& rule) {
+  if (!rule.schedule.always() || (rule.rollout && !rule.rollout->has_from)) return false;
+  return std::any_of(rule.variants.usual.begin(), rule.variants.usual.end(),
+                     [](const NamedLimit& limit) { return limit.schedule.always(); });
+}
+
 }  // namespace
 
-void CheckShadowed(Reading& reading, std::span<ReadRule* const> in_order) {
+void CheckShadowed(config_text::Reading& reading, std::span<ReadRule* const> in_order) {
   FinalRules finals;
   bool any = false;
   for (const ReadRule* read : in_order) {
@@ -178,10 +185,11 @@ void CheckShadowed(Reading& reading, std::span<ReadRule* const> in_order) {
     if (!rule.enabled || !read->complete) continue;
     const ReadRule* earlier = any ? finals.FindCovering(rule) : nullptr;
     if (earlier != nullptr) {
-      reading.Wrong(read->field, "can never be met: the rule " + Shown(earlier->rule.id) +
-                                     " on line " + std::to_string(earlier->field->position.line) +
-                                     " comes first, is final, and is for all of its calls");
-    } else if (rule.final && !rule.variants.usual.empty()) {
+      reading.Wrong(read->field, "can never match: the rule " +
+                                     config_text::Shown(earlier->rule.id) + " on line " +
+                                     std::to_string(earlier->field->position.line) +
+                                     " comes first, is final, and matches all of its calls");
+    } else if (rule.final && !rule.variants.usual.empty() && AlwaysApplies(rule)) {
       finals.Add(*read);
       any = true;
     }

@@ -1,165 +1,305 @@
 #include "server/metrics.h"
 
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <vector>
 
-#include "rules/rule_set.h"
+#include "base/clock.h"
+#include "match/rule_set.h"
 #include "server/version.h"
 #include "telemetry/metrics_page.h"
-#include "telemetry/metrics_snapshot.h"
 #include "telemetry/process_stats.h"
 
 namespace sluice::server {
 namespace {
 
-using telemetry::Bound;
-using telemetry::MetricsSnapshot;
-using telemetry::Protocol;
-using telemetry::Refusal;
+using telemetry::Labeled;
+using telemetry::PrometheusText;
+using telemetry::WriteMetrics;
 
-void AddConnections(const ConnectionTotals& from, Protocol protocol, telemetry::LoopTotals& to) {
-  to.connections[protocol] += static_cast<std::int64_t>(from.open());
-  to.accepted[protocol] += from.accepted;
-  auto& refused = to.refused[protocol];
-  refused[Refusal::kMaxConnections] += from.refused_total;
-  refused[Refusal::kMaxPerAddress] += from.refused_per_address;
-  refused[Refusal::kNoDescriptors] += from.fd_limit;
-  auto& bounds = to.bounds_exceeded[protocol];
-  bounds[Bound::kIdle] += from.idle_closed;
-  bounds[Bound::kSlowRequest] += from.slow_closed;
-  bounds[Bound::kOutputBuffer] += from.output_overflow;
-  to.protocol_errors[protocol] += from.bad_proxy_header;
+std::chrono::sys_seconds Seconds(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time);
 }
 
-telemetry::KeysSnapshot KeysOf(const store::MemoryStore& memory) {
-  const store::MemoryStoreStats stats = memory.StatsApprox();
-  return {.active = stats.keys,
-          .bytes = stats.bytes,
-          .evicted = 0,  // Keys that matter never are.
-          .expired = stats.expired,
-          .refused = stats.refused};
-}
+struct RulesMetrics {
+  std::uint64_t active = 0;
+  std::chrono::sys_seconds loaded_at{};
+  std::uint64_t without_series = 0;
+  std::uint64_t loads = 0;
+  std::uint64_t failed_loads = 0;
 
-telemetry::RedisSnapshot RedisOf(std::span<const Worker* const> workers) {
-  telemetry::RedisSnapshot sum;
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = RulesMetrics;
+    constexpr std::string_view kReloads = "rate_limiter_reloads_total";
+    constexpr std::string_view kReloadsHelp = "Attempts to load rules, including the first.";
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_rules_active", "Number of active rules.", &S::active},
+        Metric{kGauge, "rate_limiter_rules_loaded_timestamp_seconds",
+               "When the active rules were loaded.", &S::loaded_at},
+        Metric{kCounter, "rate_limiter_rules_without_series_total",
+               "Rules and limits loaded without a series of their own.", &S::without_series},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::loads, "result", "success"},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::failed_loads, "result", "failure"}};
+  }
+};
+
+struct RulesSourceMetrics {
+  bool up = false;
+  std::chrono::nanoseconds age{};
+  std::uint64_t failed_reads = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;
+  bool rejected = false;
+  std::uint64_t recoveries = 0;
+  BucketCounts propagation{};
+
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = RulesSourceMetrics;
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_rules_source_up",
+               "1 if the last read of the store of the rules succeeded.", &S::up},
+        Metric{kGauge, "rate_limiter_rules_source_age_seconds",
+               "Time since the store of the rules was last read.", &S::age},
+        Metric{kGauge, "rate_limiter_rules_source_failed_reads",
+               "Reads of the store of the rules that failed in a row.", &S::failed_reads},
+        Metric{kGauge, "rate_limiter_rules_source_epoch", "Epoch of the active version.",
+               &S::epoch},
+        Metric{kGauge, "rate_limiter_rules_source_version", "Number of the active version.",
+               &S::number},
+        Metric{kGauge, "rate_limiter_rules_source_rejected",
+               "1 while this server can't use the current version.", &S::rejected},
+        Metric{kCounter, "rate_limiter_rules_recoveries_total",
+               "How often this server restored versions that the store had lost.", &S::recoveries},
+        Metric{kHistogram, "rate_limiter_rules_propagation_seconds",
+               "Time from a commit to its activation by this server.", &S::propagation}};
+  }
+};
+
+struct EnvoyMetrics {
+  std::uint64_t domains = 0;
+  std::uint64_t limits = 0;
+  std::chrono::sys_seconds loaded_at{};
+  std::uint64_t loads = 0;
+  std::uint64_t failed_loads = 0;
+
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = EnvoyMetrics;
+    constexpr std::string_view kReloads = "rate_limiter_envoy_config_reloads_total";
+    constexpr std::string_view kReloadsHelp =
+        "Attempts to load the Envoy configuration, including the first.";
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_envoy_config_domains", "Number of domains.", &S::domains},
+        Metric{kGauge, "rate_limiter_envoy_config_limits", "Number of limits.", &S::limits},
+        Metric{kGauge, "rate_limiter_envoy_config_loaded_timestamp_seconds",
+               "When the active Envoy configuration was loaded.", &S::loaded_at},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::loads, "result", "success"},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::failed_loads, "result", "failure"}};
+  }
+};
+
+struct CertificateMetrics {
+  std::chrono::sys_seconds expires{};
+  std::uint64_t reloads = 0;
+  std::uint64_t failed_reloads = 0;
+
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = CertificateMetrics;
+    constexpr std::string_view kReloads = "rate_limiter_tls_reloads_total";
+    constexpr std::string_view kReloadsHelp = "Certificate reloads.";
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_tls_certificate_expiry_timestamp_seconds",
+               "When the certificate in use expires.", &S::expires},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::reloads, "result", "success"},
+        Metric{kCounter, kReloads, kReloadsHelp, &S::failed_reloads, "result", "failure"}};
+  }
+};
+
+struct LoadMetrics {
+  bool successful = false;
+
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kGauge, "rate_limiter_last_load_successful",
+                             "1 if the files on disk were loaded, 0 while they are refused.",
+                             &LoadMetrics::successful}};
+  }
+};
+
+struct ServerMetrics {
+  By<limiter::Enforcement, std::uint64_t> enforcement{};
+  bool ready = false;
+  std::uint64_t threads = 0;
+
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = ServerMetrics;
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_enforcement", "1 for the active mode.", &S::enforcement,
+               "mode"},
+        Metric{kGauge, "rate_limiter_ready", "1 while /readyz returns 200.", &S::ready},
+        Metric{kGauge, "rate_limiter_threads", "Event loops.", &S::threads}};
+  }
+};
+
+void WriteLoops(PrometheusText& text, const Shared& shared,
+                std::span<const Worker* const> workers) {
+  api::CallCounters calls;
+  limiter::DecisionCounters decisions;
+  telemetry::SeriesTotals<limiter::LimitCounters> limits(shared.limit_series);
+  telemetry::SeriesTotals<limiter::RuleCounters> rules(shared.rule_series);
   for (const Worker* worker : workers) {
-    const redis::Stats stats = worker->RedisStatsApprox();
-    sum.connected += stats.connected;
-    sum.connects += stats.connects;
-    sum.connect_failures += stats.connect_failures;
-    sum.disconnects += stats.disconnects;
-    sum.calls += stats.calls;
-    sum.late_replies += stats.late_replies;
-    sum.in_flight += stats.in_flight;
-    sum.breakers_closed += stats.breakers_closed;
-    sum.breakers_open += stats.breakers_open;
-    sum.breakers_half_open += stats.breakers_half_open;
-    sum.breaker_opened += stats.breaker_opened;
-    sum.script_reloads += worker->StoreStatsApprox().reloads;
-    sum.given_back += worker->StoreStatsApprox().given_back;
+    const LoopCounters& counters = worker->loop_counters();
+    calls += counters.calls;
+    decisions += counters.decisions;
+    limits.Add(counters.limits);
+    rules.Add(counters.rules);
   }
-  return sum;
+  WriteMetrics(text, calls);
+  WriteMetrics(text, limits.Read());
+  WriteMetrics(text, rules.Read());
+  WriteMetrics(text, decisions);
 }
 
-std::vector<telemetry::LeaseTotals> LeasesOf(const Shared& shared) {
-  const std::vector<lease::TableStats> by_series = shared.leases->table.StatsBySeriesApprox();
-  if (by_series.empty()) return {};
-  const std::vector<telemetry::RuleIds::Name> names = shared.rule_ids.Names();
-  std::vector<telemetry::LeaseTotals> all;
-  for (std::size_t i = 0; i < std::min(by_series.size(), names.size()); ++i) {
-    const lease::TableStats& stats = by_series[i];
-    if (stats.fetches == 0) continue;
-    telemetry::LeaseTotals& totals = all.emplace_back();
-    totals.rule = names[i].rule;
-    totals.algorithm = names[i].algorithm;
-    totals.from_memory[telemetry::Allowed::kYes] = stats.hits;
-    totals.from_memory[telemetry::Allowed::kNo] = stats.denials;
-    totals.fetches = stats.fetches;
-    totals.granted = stats.granted;
-    totals.returned = stats.returned;
-    totals.recalled = stats.recalled;
-    totals.expired = stats.expired;
-    totals.missed = stats.missed;
-    totals.outstanding = stats.outstanding;
-    totals.keys = stats.keys;
+store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
+  if (shared.caller_keys) {
+    return {shared.caller_keys->Count(TheSystemClock().Now()), shared.caller_keys->bound()};
   }
-  return all;
+  if (shared.redis) return {};
+  return {memory.caller_keys, memory.max_caller_keys};
 }
 
-telemetry::TlsSnapshot TlsOf(const EntranceFigures& entrance) {
-  const TlsFiles& files = *entrance.tls;
-  return {.protocol = entrance.protocol,
-          .handshakes = entrance.connections.handshakes,
-          .broken = entrance.connections.tls_broken,
-          .certificate_expires =
-              std::chrono::sys_seconds(std::chrono::seconds(files.expires_seconds())),
-          .reloads_succeeded = files.good_reloads(),
-          .reloads_failed = files.failed_reloads()};
-}
-
-telemetry::RulesSnapshot RulesOf(const Shared& shared) {
-  const rules::RulesStatus status = shared.rules.Status();
-  return {.version = std::to_string(status.active.number),
-          .hash = status.active.fingerprint,
-          .active = status.active.rules ? status.active.rules->file().rules.size() : 0,
-          .overflowed = shared.rule_ids.overflowed(),
-          .loaded_at = std::chrono::floor<std::chrono::seconds>(status.last_good_load),
-          .reloads_succeeded = status.good_loads,
-          .reloads_failed = status.failed_loads};
-}
-
-telemetry::EnvoySnapshot EnvoyOf(const Shared& shared) {
-  const envoy::ConfigStatus status = shared.envoy.Status();
-  return {.version = std::to_string(status.version),
-          .hash = status.fingerprint,
-          .domains = status.domains,
-          .limits = status.limits,
-          .loaded_at = std::chrono::floor<std::chrono::seconds>(status.last_good_load),
-          .reloads_succeeded = status.good_loads,
-          .reloads_failed = status.failed_loads};
-}
-
-telemetry::Enforcement EnforcementOf(const Shared& shared) {
-  switch (shared.settings.enforcement.load(std::memory_order_relaxed)) {
-    case limiter::Enforcement::kShadow:
-      return telemetry::Enforcement::kShadow;
-    case limiter::Enforcement::kOff:
-      return telemetry::Enforcement::kOff;
-    default:
-      return telemetry::Enforcement::kOn;
+void WriteStore(PrometheusText& text, const Shared& shared,
+                std::span<const Worker* const> workers) {
+  const store::MemoryStoreStats memory = shared.memory->StatsApprox();
+  WriteMetrics(text, memory);
+  WriteMetrics(text, RequestKeysOf(shared, memory));
+  if (!shared.redis) return;
+  redis::Stats redis;
+  store::RedisStoreStats store;
+  for (const Worker* worker : workers) {
+    redis += worker->RedisStatsApprox();
+    store += worker->StoreStatsApprox();
   }
+  WriteMetrics(text, redis);
+  WriteMetrics(text, store);
+  WriteMetrics(text, shared.leases->denials);
+  telemetry::SeriesTotals<lease::TableStats> leases(shared.limit_series);
+  leases.Add(shared.leases->table.StatsBySeriesApprox());
+  WriteMetrics(text, leases.Read(/*only_counted=*/true));
+}
+
+// All but what files were loaded from.
+void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> groups) {
+  std::vector<Labeled<transport::ConnectionCounters>> connections;
+  std::vector<Labeled<transport::TlsCounters>> tls;
+  std::vector<Labeled<CertificateMetrics>> certificates;
+  std::vector<CertificateMetrics> values;
+  values.reserve(groups.size());  // Which are pointed to.
+  for (const ListenerGroupFigures& group : groups) {
+    const std::vector<Label> protocol = {{"protocol", LabelOf(group.protocol)}};
+    connections.push_back({protocol, &group.connections});
+    const LiveStatus status = group.certificate->Status();
+    if (status.version == 0) continue;
+    tls.push_back({protocol, &group.connections.tls});
+    values.push_back({.expires = Seconds(group.certificate->Active().value->expires()),
+                      .reloads = status.good_loads - 1,  // The first was no reload.
+                      .failed_reloads = status.failed_loads});
+    certificates.push_back({protocol, &values.back()});
+  }
+  WriteMetrics(text, connections);
+  WriteMetrics(text, tls);
+  WriteMetrics(text, certificates);
+}
+
+void WriteRules(PrometheusText& text, const Shared& shared) {
+  const LiveVersion<match::RuleSet> active = shared.rules.Active();
+  const LiveStatus status = shared.rules.Status();
+  text.Family("rate_limiter_rules_info", MetricType::kInfo, "The active rules.");
+  text.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
+              std::uint64_t{1});
+  WriteMetrics(text, RulesMetrics{.active = active.value ? active.value->file().rules.size() : 0,
+                                  .loaded_at = Seconds(status.last_good_load),
+                                  .without_series = shared.rule_series.overflowed() +
+                                                    shared.limit_series.overflowed(),
+                                  .loads = status.good_loads,
+                                  .failed_loads = status.failed_loads});
+}
+
+void WriteRulesSource(PrometheusText& text, const RuleAuthority& authority) {
+  const control::SyncStats stats = authority.Stats();
+  WriteMetrics(text, RulesSourceMetrics{.up = stats.up,
+                                        .age = SteadyClock::Now() -
+                                               stats.last_good_read.value_or(authority.started()),
+                                        .failed_reads = stats.consecutive_failures,
+                                        .epoch = stats.active.id.epoch,
+                                        .number = stats.active.id.number,
+                                        .rejected = stats.rejected.id.number > 0,
+                                        .recoveries = stats.restores,
+                                        .propagation = {.ends = control::PropagationTimes::kBounds,
+                                                        .counts = stats.propagation.counts,
+                                                        .sum = stats.propagation.sum}});
+}
+
+void WriteEnvoy(PrometheusText& text, const Shared& shared) {
+  const LiveVersion<envoy::Config> active = shared.envoy.Active();
+  const LiveStatus status = shared.envoy.Status();
+  text.Family("rate_limiter_envoy_config_info", MetricType::kInfo,
+              "The active Envoy configuration.");
+  text.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
+              std::uint64_t{1});
+  WriteMetrics(text, EnvoyMetrics{.domains = active.value ? active.value->domains().size() : 0,
+                                  .limits = active.value ? active.value->nodes().size() : 0,
+                                  .loaded_at = Seconds(status.last_good_load),
+                                  .loads = status.good_loads,
+                                  .failed_loads = status.failed_loads});
+}
+
+void WriteLastLoads(PrometheusText& text, const Shared& shared,
+                    std::span<const ListenerGroupFigures> groups) {
+  static constexpr LoadMetrics kSuccessful{.successful = true};
+  static constexpr LoadMetrics kFailing{.successful = false};
+  std::vector<Labeled<LoadMetrics>> all;
+  const auto add = [&](std::string_view config, const LiveStatus& status) {
+    if (status.version == 0) return;
+    all.push_back({{{"config", config}}, status.failing ? &kFailing : &kSuccessful});
+  };
+  add("rules", shared.rules.Status());
+  add("envoy_config", shared.envoy.Status());
+  add("identity", shared.identity.Status());
+  for (const ListenerGroupFigures& group : groups) {
+    add(group.tls_section, group.certificate->Status());
+  }
+  WriteMetrics(text, all);
 }
 
 }  // namespace
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const EntranceFigures> entrances, api::MetricsFormat format,
+                         std::span<const ListenerGroupFigures> groups,
+                         const RuleAuthority* authority, api::MetricsFormat format,
                          std::string& out) {
-  MetricsSnapshot snapshot;
-  std::vector<const telemetry::LoopCounters*> loops;
-  for (const Worker* worker : workers) loops.push_back(&worker->counters());
-  ReadLoops(shared.rule_ids, loops, snapshot);
-  for (const EntranceFigures& entrance : entrances) {
-    AddConnections(entrance.connections, entrance.protocol, snapshot.loops);
-    if (entrance.tls != nullptr) snapshot.tls.push_back(TlsOf(entrance));
-  }
-  snapshot.keys = KeysOf(*shared.memory);
-  if (shared.redis) snapshot.redis = RedisOf(workers);
-  if (shared.leases) snapshot.leases = LeasesOf(shared);
-  snapshot.rules = RulesOf(shared);
-  if (!shared.config.envoy_config.empty()) snapshot.envoy = EnvoyOf(shared);
-  snapshot.enforcement = EnforcementOf(shared);
-  snapshot.ready = !shared.draining.load();
-  snapshot.threads = workers.size();
-  snapshot.build = {.version = std::string(kVersion), .revision = {}, .compiler = __VERSION__};
-  snapshot.process = telemetry::ReadProcess();
-  snapshot.log = {.lines = shared.log.Lines(), .dropped = shared.log.dropped()};
-  AppendMetricsPage(snapshot,
-                    format == api::MetricsFormat::kOpenMetrics
-                        ? telemetry::MetricsFormat::kOpenMetrics
-                        : telemetry::MetricsFormat::kPrometheus,
-                    shared.labels, out);
+  PrometheusText text(out, format, shared.labels);
+  WriteLoops(text, shared, workers);
+  WriteStore(text, shared, workers);
+  WriteListeners(text, groups);
+  WriteRules(text, shared);
+  if (authority != nullptr) WriteRulesSource(text, *authority);
+  if (!shared.config.envoy.config.empty()) WriteEnvoy(text, shared);
+  WriteLastLoads(text, shared, groups);
+  ServerMetrics server{.ready = !shared.draining.load() && shared.rules.Status().version > 0,
+                       .threads = workers.size()};
+  server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
+  WriteMetrics(text, server);
+  WriteMetrics(text, shared.log);
+  text.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
+  text.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},
+              std::uint64_t{1});
+  if (const auto process = telemetry::ReadProcess()) WriteMetrics(text, *process);
+  text.End();
 }
 
 }  // namespace sluice::server

@@ -2,25 +2,31 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "server/connection_counters.h"
+#include "base/live.h"
+#include "net/tls_context.h"
+#include "server/rule_authority.h"
 #include "server/shared.h"
-#include "server/tls_files.h"
 #include "server/worker.h"
+#include "transport/connection_counters.h"
 
 namespace sluice::server {
 
-/// What one protocol's entrance counted.
-struct EntranceFigures {
-  telemetry::Protocol protocol{};
-  ConnectionTotals connections{};
-  const TlsFiles* tls = nullptr;  ///< Null: it has no listeners with TLS.
+/// Counters and certificate of one protocol's listeners.
+struct ListenerGroupFigures {
+  api::Protocol protocol{};
+  std::string_view tls_section{};  ///< "http_tls": of its settings.
+  transport::ConnectionCounters connections{};
+  /// Null, or without a version: it has no listeners with TLS.
+  const Live<net::TlsContext>* certificate = nullptr;
 };
 
 /// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any
-/// thread.
+/// thread. `authority` is null if the rules come from a file.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const EntranceFigures> entrances, api::MetricsFormat format,
+                         std::span<const ListenerGroupFigures> listener_groups,
+                         const RuleAuthority* authority, api::MetricsFormat format,
                          std::string& out);
 
 }  // namespace sluice::server

@@ -13,69 +13,17 @@
 
 #include <gtest/gtest.h>
 
-#include "api/grpc_loop.h"
-#include "api/grpc_methods.h"
+#include "api/grpc/loop.h"
+#include "api/grpc/methods.h"
 #include "api/testing/random_pipeline.h"
 #include "base/testing/allocations.h"
-#include "net/loop.h"
-#include "server/shared.h"
-#include "server/worker.h"
+#include "server/testing/one_worker.h"
 #include "wire/proto_writer.h"
 
 namespace sluice::server {
 namespace {
 
-class NoOperations final : public Operations {
- public:
-  rules::LoadReport ReloadRules() override { return {}; }
-  void MakeMetrics(net::Loop& /*asker*/, api::MetricsFormat /*format*/,
-                   std::function<void(std::string page)> /*done*/) override {}
-  api::Health CheckHealth() override { return {}; }
-  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override { return {}; }
-};
-
-class NoCarrier final : public api::SessionHost {
- public:
-  void OutputReady() override {}
-};
-
-constexpr std::string_view kEdge = R"(
-domain: edge
-descriptors:
-  - key: remote_address
-    rate_limit: { unit: second, requests_per_unit: 1000000 }
-  - key: path
-    rate_limit: { unit: hour, requests_per_unit: 20 }
-)";
-
-// One loop's worker over a store in memory. Its loop never turns, so time stands still.
-class OneWorker {
- public:
-  explicit OneWorker(std::string_view rules) {
-    shared_.admin_token = api::testing::kPipelineToken;
-    shared_.memory = *store::MemoryStore::Create({.max_keys = 10'000});
-    shared_.identifier =
-        std::make_shared<const identity::Identifier>(*identity::Identifier::Make({}));
-    shared_.rules.Load("rules.yaml", rules, WallTime{});
-    const envoy::SourceFile file{.name = "edge.yaml", .text = std::string(kEdge)};
-    shared_.envoy.Load({&file, 1}, WallTime{});
-    worker_ = std::make_unique<Worker>(loop_, shared_, operations_);
-    resp = worker_->NewRespSession(carrier_, {});
-    http = worker_->NewHttpSession(carrier_, {});
-  }
-
-  api::Host& host() { return *worker_; }
-
-  std::unique_ptr<api::Session> resp;
-  std::unique_ptr<api::Session> http;
-
- private:
-  net::Loop loop_;
-  Shared shared_{{}, {}};
-  NoOperations operations_;
-  NoCarrier carrier_;
-  std::unique_ptr<Worker> worker_;
-};
+using testing::OneWorker;
 
 TEST(RequestPath, APipelineIsAnsweredAsIfItsCommandsCameOneByOne) {
   const auto seed = static_cast<std::uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
@@ -103,7 +51,7 @@ rules:
   - { id: search, match: { endpoint: "/search" }, limits: [20/s, 100/m] }
 )";
 
-void ExpectNoAllocation(api::Session& session, std::string_view requests) {
+void ExpectNoAllocation(transport::Session& session, std::string_view requests) {
   const auto ask = [&](int times) {
     for (int i = 0; i < times; ++i) {
       session.Receive(requests);
@@ -169,7 +117,7 @@ std::string RateLimitRequest(std::initializer_list<std::string_view> keys) {
 
 TEST(RequestPath, EnvoysChecksAllocateNothingInTheSteadyState) {
   OneWorker worker(kManyAndFew);
-  api::GrpcLoop loop(worker.host(), {});
+  api::GrpcLoop loop(worker.services(), {});
   const api::Peer peer;
   const auto ask = [&](std::string_view message, int times) {
     for (int i = 0; i < times; ++i) {
@@ -177,8 +125,8 @@ TEST(RequestPath, EnvoysChecksAllocateNothingInTheSteadyState) {
       call->peer = &peer;
       api::AskShouldRateLimit(*call, message);
       for (std::size_t at = 0; at < call->size(); ++at) {
-        worker.host().limiter().Ask(call->part(at).question, worker.host().now());
-        call->take_note(call->part(at));
+        worker.services().limiter().Decide(call->part(at).check, worker.services().now());
+        call->on_decided(call->part(at));
       }
       if (call->size() > 0) call->answer(*call);
       ASSERT_FALSE(call->reply.empty());
@@ -187,7 +135,7 @@ TEST(RequestPath, EnvoysChecksAllocateNothingInTheSteadyState) {
   };
   for (const std::string& message :
        {RateLimitRequest({"remote_address"}), RateLimitRequest({"remote_address", "path"}),
-        RateLimitRequest({"nobody"})}) {
+        RateLimitRequest({"absent"})}) {
     ask(message, 40);  // The last are over the limit of a path.
     const std::size_t before = Allocations();
     ask(message, 200);

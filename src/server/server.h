@@ -3,36 +3,41 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <sluice/result.h>
 
-#include "net/address.h"
+#include "net/loops.h"
 #include "net/timer.h"
-#include "rules/file_watcher.h"
-#include "server/admission.h"
-#include "server/config.h"
-#include "server/entrance.h"
-#include "server/envoy_keeper.h"
-#include "server/loops.h"
+#include "server/administration.h"
+#include "server/listeners.h"
+#include "server/memory_returner.h"
+#include "server/reloader.h"
+#include "server/room_watch.h"
+#include "server/rule_authority.h"
 #include "server/shared.h"
+#include "server/shared_work.h"
 #include "server/store_speed.h"
-#include "server/tls_keeper.h"
 #include "server/worker.h"
+#include "settings/config.h"
+#include "transport/admission.h"
+#include "transport/memory_budget.h"
 
 namespace sluice::server {
 
 /// The whole server, from its settings to its end.
 ///
-/// `Start` makes everything and listens; `Run` serves until it is told to end. The main thread
+/// `Start` makes everything and listens; `Run` serves until shutdown. The main thread
 /// accepts, watches over signals and drains; the loops do everything else.
-class Server final : private Operations {
+class Server final {
  public:
   /// Fails with kInvalidOptions, kInvalidRules or whatever listening fails with; the message says
   /// which setting is to blame.
-  static Result<std::unique_ptr<Server>> Start(const Config& config);
+  static Result<std::unique_ptr<Server>> Start(const settings::Config& config);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -48,59 +53,55 @@ class Server final : private Operations {
   /// As SIGTERM does. From any thread.
   void End();
 
-  /// Where it listens really.
-  struct Addresses {
-    std::vector<net::ListenAddress> http{}, http_tls{}, resp{}, resp_tls{}, grpc{}, grpc_tls{};
-  };
-  [[nodiscard]] const Addresses& addresses() const { return at_; }
+  /// "memory", or the address of Redis and whether it is connected. From any thread.
+  [[nodiscard]] std::string DescribeStore() const;
+
+  /// The source of the rules and their version, for people. From any thread.
+  [[nodiscard]] std::string DescribeRules() const;
+
+  /// The addresses on which it listens, with real ports.
+  [[nodiscard]] std::span<const Listening> addresses() const { return listeners_->addresses(); }
 
  private:
-  Server(const Config& config, const telemetry::LogOptions& log);
+  explicit Server(const settings::Config& config);
 
   Result<bool> Prepare();
   Result<bool> ReadSecrets();
-  Result<bool> LearnIdentity();
-  void LearnIdentityAgain();
+  Result<bool> LoadIdentity();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
-  Result<bool> LoadEnvoyConfig() { return envoy_.Start(); }
-  Result<bool> Open();
-  Result<bool> Listen(Entrance& entrance, const std::vector<std::string>& addresses,
-                      std::string_view section, Security security,
-                      std::vector<net::ListenAddress>& at);
-  Result<bool> ListenWithTls(Entrance& entrance, std::string_view section,
-                             const TlsSettings& settings, const net::TlsServerOptions& options,
-                             std::vector<net::ListenAddress>& at);
+  Result<bool> OpenRuleAuthority();
+  Result<bool> StartRuleAuthority();
+  Result<bool> LoadEnvoyConfig();
   void Drain();
   void GiveUp();
-  void WatchStoreSpeed();
-  [[nodiscard]] api::Condition RedisCondition() const;
-  void TellOfLoad(const rules::LoadReport& report);
+  void WatchStore();
+  void WatchRoom();
+  LoadReport LoadRulesFrom(const FileChange& change, WallTime now);
 
-  rules::LoadReport ReloadRules() override;
-  void MakeMetrics(net::Loop& asker, api::MetricsFormat format,
-                   std::function<void(std::string page)> done) override;
-  api::Health CheckHealth() override;
-  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override;
-
+  LoadReport RunRulesTask(const RulesTask& task);
+  [[nodiscard]] std::string MetricsPage(api::MetricsFormat format) const;
   Shared shared_;
-  std::unique_ptr<rules::WatchThread> watch_;
-  EnvoyKeeper envoy_{shared_};
+  Reloader reloader_{shared_.log};
   net::Loop main_;
-  Loops loops_;
+  net::Loops loops_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< Each belongs to its loop's thread.
-  Admission admission_;
+  transport::Admission admission_;
+  transport::MemoryBudget memory_;
+  MemoryReturner memory_returner_{memory_, admission_};
   identity::TrustedProxies trusted_;
-  std::unique_ptr<Entrance> http_;
-  std::unique_ptr<Entrance> resp_;
-  std::unique_ptr<Entrance> grpc_;
-  TlsKeeper tls_;
-  Addresses at_;
-  std::size_t entrances_open_ = 0;
+  std::unique_ptr<Listeners> listeners_;
   net::Timer last_resort_{main_, [this] { GiveUp(); }};
   StoreSpeed store_speed_;
-  net::Timer speed_watch_{main_, [this] { WatchStoreSpeed(); }};
+  RoomWatch memory_room_;
+  RoomWatch request_keys_room_;
+  net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
+  std::unique_ptr<RuleAuthority> authority_;  ///< Null: the rules come from a file.
+  // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
+  // and the loops of connections never wait for them.
+  MetricsWork metrics_work_{[this](api::MetricsFormat format) { return MetricsPage(format); }};
+  RulesWork rules_work_{[this](const RulesTask& task) { return RunRulesTask(task); }};
 };
 
 /// The rules of a server that was given none.

@@ -14,13 +14,11 @@ class StoreSpeedTest : public ::testing::Test {
     for (int i = 0; i < times; ++i) histogram_.Record(took);
   }
   bool LookIsSlow() {
-    telemetry::HistogramTotals totals;
-    histogram_.AddTo(totals);
-    speed_.Look(totals);
+    speed_.Update(histogram_);
     return speed_.is_slow();
   }
 
-  telemetry::Histogram histogram_;
+  Histogram histogram_;
   StoreSpeed speed_;
 };
 

@@ -1,7 +1,6 @@
 #include "server/systemd.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/parse_number.h"
+
 namespace sluice::server {
 namespace {
 
@@ -19,19 +20,12 @@ std::string Variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-std::optional<std::int64_t> Number(const std::string& text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || rest != end) return std::nullopt;
-  return number;
-}
-
 // The variable is meant for this process, unless it names another.
 Micros WatchdogInterval() {
   const std::string pid = Variable("WATCHDOG_PID");
-  if (!pid.empty() && Number(pid) != std::int64_t{getpid()}) return Micros{0};
-  return Micros{std::max(Number(Variable("WATCHDOG_USEC")).value_or(0), std::int64_t{0})};
+  if (!pid.empty() && ParseNumber<std::int64_t>(pid) != std::int64_t{getpid()}) return Micros{0};
+  return Micros{
+      std::max(ParseNumber<std::int64_t>(Variable("WATCHDOG_USEC")).value_or(0), std::int64_t{0})};
 }
 
 }  // namespace

@@ -13,14 +13,14 @@
 
 namespace sluice::server {
 
-/// What systemd told us in the environment.
+/// Variables that systemd set in the environment.
 struct SystemdEnvironment {
-  std::string notify_socket{};  ///< Empty: nobody wants to know.
+  std::string notify_socket{};  ///< Empty: no notifications.
   Micros watchdog{0};           ///< Zero: there is none.
 };
 [[nodiscard]] SystemdEnvironment ReadSystemdEnvironment();
 
-/// Tells systemd how we are; to nobody, where there is none. A message that can't be sent is lost:
+/// Sends notifications to systemd, if there is one. A message that can't be sent is lost:
 /// no server should fail over it.
 class Systemd {
  public:

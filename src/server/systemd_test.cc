@@ -77,9 +77,9 @@ TEST(SystemdTest, AReloadTellsItsTime) {
   const std::string message = manager.Receive();
   const std::string expected = "RELOADING=1\nMONOTONIC_USEC=";
   ASSERT_TRUE(message.starts_with(expected)) << message;
-  const Micros told{std::stoll(message.substr(expected.size()))};
-  EXPECT_GE(told, before);
-  EXPECT_LE(told, MonotonicMicros());
+  const Micros reported{std::stoll(message.substr(expected.size()))};
+  EXPECT_GE(reported, before);
+  EXPECT_LE(reported, MonotonicMicros());
 }
 
 TEST(SystemdTest, WithoutItNothingHappens) {
@@ -136,7 +136,7 @@ class WatchdogTest : public ::testing::Test {
   Systemd systemd_{{.notify_socket = manager_.name()}};
 };
 
-TEST_F(WatchdogTest, IsToldAtLeastTwiceInItsTimeThatWeAreAlive) {
+TEST_F(WatchdogTest, IsNotifiedAtLeastTwicePerPeriodWhileTheLoopsRun) {
   const Watchdog watchdog(loop_, systemd_, milliseconds(20), [] { return true; });
   const SteadyTime start = SteadyClock::Now();
   for (int i = 0; i < 4; ++i) {
@@ -150,7 +150,7 @@ TEST_F(WatchdogTest, IsToldAtLeastTwiceInItsTimeThatWeAreAlive) {
   EXPECT_GE(SteadyClock::Now() - start, milliseconds(30)) << "and no more often than that";
 }
 
-TEST_F(WatchdogTest, IsToldNothingWhileWeAreNot) {
+TEST_F(WatchdogTest, IsNotNotifiedWhileALoopIsStuck) {
   int asked = 0;
   bool alive = false;
   const Watchdog watchdog(loop_, systemd_, milliseconds(2), [&] {
@@ -164,7 +164,7 @@ TEST_F(WatchdogTest, IsToldNothingWhileWeAreNot) {
   EXPECT_EQ(manager_.Receive(), "WATCHDOG=1");
 }
 
-TEST_F(WatchdogTest, WithoutOneNobodyIsAsked) {
+TEST_F(WatchdogTest, WithoutOneNoLoopIsChecked) {
   const Watchdog watchdog(loop_, systemd_, Micros{0}, [] {
     ADD_FAILURE();
     return true;

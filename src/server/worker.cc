@@ -4,178 +4,143 @@
 
 #include <openssl/crypto.h>
 
-#include "api/grpc_session.h"
-#include "api/http_session.h"
-#include "api/resp_session.h"
+#include "api/grpc/session.h"
+#include "api/http/session.h"
+#include "api/resp/session.h"
 #include "base/clock.h"
+#include "control/version.h"
 #include "server/version.h"
 
 namespace sluice::server {
 namespace {
 
-using limiter::Question;
-using telemetry::Allowed;
-using telemetry::CallOutcome;
-
-telemetry::Protocol LabelOf(api::Protocol protocol) {
-  switch (protocol) {
-    case api::Protocol::kHttp:
-      return telemetry::Protocol::kHttp;
-    case api::Protocol::kResp:
-      return telemetry::Protocol::kResp;
-    case api::Protocol::kGrpc:
-      return telemetry::Protocol::kGrpc;
-  }
-  return telemetry::Protocol::kHttp;
-}
-
-const rules::Rule* RuleOfHeadline(const Question& question) {
-  return question.uses().empty() ? nullptr : question.met(question.headline.index).rule;
-}
-
-telemetry::FailureMode ModeOf(const Question& question) {
-  const rules::Rule* const rule = RuleOfHeadline(question);
-  if (rule == nullptr) return telemetry::FailureMode::kOpen;
-  switch (rule->on_store_failure) {
-    case rules::OnStoreFailure::kOpen:
-      return telemetry::FailureMode::kOpen;
-    case rules::OnStoreFailure::kClosed:
-      return telemetry::FailureMode::kClosed;
-    case rules::OnStoreFailure::kLocal:
-      return telemetry::FailureMode::kLocal;
-  }
-  return telemetry::FailureMode::kOpen;
+using limiter::CheckRequest;
+api::RequestLimitBounds BoundsOf(const settings::Config& config) {
+  return {.max_refill_time = config.request_limits.max_refill_time,
+          .max_log_entries = static_cast<std::int64_t>(config.request_limits.max_log_entries),
+          .max_slots = static_cast<std::int64_t>(config.request_limits.max_slots)};
 }
 
 api::HttpOptions HttpOptionsOf(const Shared& shared) {
-  const Config& config = shared.config;
+  const settings::Config& config = shared.config;
   api::HttpOptions options;
-  options.limits.max_header_bytes = config.max_header_bytes;
-  options.limits.max_body = config.max_body_bytes;
-  options.max_pending = config.max_pipelined;
-  options.header_style = FindHeaderStyle(config.header_style).value_or(HeaderStyle::kXRateLimit);
-  options.retry_after_jitter_percent = static_cast<int>(config.retry_after_jitter_percent);
-  options.limits_in_requests = config.limits_in_requests;
+  options.limits.max_header_bytes = config.limits.header_bytes;
+  options.limits.max_body = config.limits.body_bytes;
+  if (config.rules_source == settings::RulesSource::kStore) {
+    options.limits.max_large_body = control::kMaxDocumentBytes;
+  }
+  options.max_pending = config.limits.pipelined;
+  options.header_style = config.http.headers;
+  options.retry_after_jitter_percent = static_cast<int>(config.http.retry_after_jitter_percent);
+  options.limits_in_requests = config.http.limits_in_requests;
+  options.request_limits = BoundsOf(config);
   options.receipt_secret = shared.receipt_secret;
-  for (const auto& [header, attribute] : config.forward_auth_headers) {
+  options.receipt_lifetime = config.receipts.lifetime;
+  options.max_settled_per_key = static_cast<std::uint32_t>(config.receipts.max_settled_per_key);
+  for (const auto& [header, attribute] : config.forward_auth.headers) {
     options.proxy_headers.push_back({.header = header, .attribute = attribute});
   }
+  options.fold_paths = config.forward_auth.fold_paths;
+  options.admin_hosts = config.admin.hosts;
   return options;
 }
 
-api::GrpcOptions GrpcOptionsOf(const Config& config) {
-  return {.deadline = config.grpc_deadline,
-          .max_message_bytes = config.grpc_max_message_bytes,
-          .max_header_bytes = config.max_header_bytes,
-          .max_streams = config.grpc_max_streams,
-          .request_timeout = config.request_timeout,
-          .idle_timeout = config.idle_timeout,
-          .max_connection_age = config.grpc_max_connection_age,
-          .max_connection_age_grace = config.grpc_max_connection_age_grace,
-          .keepalive_interval = config.grpc_keepalive_interval,
-          .keepalive_timeout = config.grpc_keepalive_timeout};
+api::GrpcOptions GrpcOptionsOf(const settings::Config& config) {
+  return {.deadline = config.grpc.deadline,
+          .max_message_bytes = config.grpc.max_message_bytes,
+          .max_decompressed_bytes = config.grpc.max_decompressed_bytes,
+          .max_header_bytes = config.limits.header_bytes,
+          .max_streams = config.grpc.max_streams,
+          .request_timeout = config.limits.request_timeout,
+          .idle_timeout = config.limits.idle_timeout,
+          .max_connection_age = config.grpc.max_connection_age,
+          .max_connection_age_grace = config.grpc.max_connection_age_grace,
+          .keepalive_interval = config.grpc.keepalive_interval,
+          .keepalive_timeout = config.grpc.keepalive_timeout};
 }
 
-api::EnvoyOptions EnvoyOptionsOf(const Config& config) {
-  const std::string& headers = config.envoy_response_headers;
-  return {.rule_domains = config.envoy_rule_domains,
-          .ratelimit_headers = headers == "ratelimit",
-          .header_style = FindHeaderStyle(headers).value_or(HeaderStyle::kNone)};
-}
-
-CallOutcome OutcomeOf(const Question& question) {
-  switch (question.ruling) {
-    case Ruling::kDecided:
-      return question.allowed ? CallOutcome::kAllowed : CallOutcome::kDenied;
-    case Ruling::kAllowListed:
-      return CallOutcome::kBypassed;
-    case Ruling::kDenyListed:
-      return CallOutcome::kBlocked;
-    case Ruling::kNoRule:
-    case Ruling::kNotEnforced:
-      return question.allowed ? CallOutcome::kUnlimited : CallOutcome::kBlocked;
-    case Ruling::kDegraded:
-      if (question.allowed) return CallOutcome::kAllowed;
-      return ModeOf(question) == telemetry::FailureMode::kClosed ? CallOutcome::kUnavailable
-                                                                 : CallOutcome::kDenied;
-    case Ruling::kInvalid:
-      return CallOutcome::kInvalid;
-  }
-  return CallOutcome::kInvalid;
+api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
+  return {.rule_domains = config.envoy.rule_domains,
+          .ratelimit_headers = config.envoy.response_headers.ratelimit,
+          .header_style = config.envoy.response_headers.style,
+          .request_limits = BoundsOf(config),
+          .negative_hits = config.negative_hits};
 }
 
 }  // namespace
 
-Worker::Worker(net::Loop& loop, Shared& shared, Operations& operations)
+Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin)
     : loop_(loop),
       shared_(shared),
-      operations_(operations),
-      counters_(shared.rule_ids),
-      identifier_(shared.identifier),
-      redis_(shared.redis ? redis::MakeService(loop, *shared.redis) : nullptr),
-      redis_store_(redis_ ? std::make_unique<store::RedisStore>(
-                                loop, *redis_,
-                                store::RedisStoreOptions{.deadline = shared.config.store_deadline})
+      admin_(std::move(admin)),
+      counters_(shared),
+      traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
+      identifier_(shared.identity),
+      redis_(shared.redis ? std::make_unique<lease::RedisPath>(loop, *shared.redis, *shared.leases,
+                                                               RedisOptions())
                           : nullptr),
-      leases_(redis_ ? std::make_unique<lease::LoopLeases>(loop, *redis_, *shared.redis,
-                                                           *redis_store_, *shared.leases)
-                     : nullptr),
       reader_(shared.rules),
-      limiter_(leases_ ? static_cast<store::Store&>(leases_->store()) : *shared.memory,
-               redis_store_ ? shared.memory.get() : nullptr, reader_, shared.settings),
+      limiter_(redis_ ? static_cast<store::Store&>(redis_->store()) : *shared.memory,
+               redis_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       envoy_(shared.envoy, EnvoyOptionsOf(shared.config)),
       http_(*this, HttpOptionsOf(shared)),
-      resp_(*this, shared.config.max_pipelined),
+      resp_(*this, shared.config.limits.pipelined, BoundsOf(shared.config),
+            shared.config.negative_hits),
       grpc_(*this, GrpcOptionsOf(shared.config)) {
+  identifier_.Get();
   limiter_.Observe(this);
   if (shared.leases) limiter_.StartLocalFrom(&shared.leases->table);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
-    own_limits_[i] = shared.rule_ids.Intern(kOwnLimits, static_cast<Algorithm>(i));
+    own_limits_[i] = shared.LimitSeriesOf(kOwnLimits, "", static_cast<Algorithm>(i));
   }
-  if (!redis_) return;
-  redis_->OnBreakerChange([this](const redis::BreakerChange& change) { TellOfBreaker(change); });
-  redis_->Connect();
 }
 
-// Every question is answered before what it needs is gone.
+// Every check is answered before what it needs is gone.
 Worker::~Worker() {
   if (redis_) redis_->Close();
-  redis_store_.reset();
 }
 
-void Worker::StartHeartbeat() {
-  heartbeat_ = std::make_unique<Heartbeat>(loop_, *redis_, [this](std::uint32_t servers) {
-    if (shared_.config.servers > 0) return;  // The operator knows better.
-    shared_.leases->table.SetNodes(servers);
-    const std::uint32_t before =
-        shared_.settings.servers.exchange(servers, std::memory_order_relaxed);
-    if (before == servers) return;
-    shared_.log.Write(telemetry::LogLevel::kInfo, "servers at this Redis",
-                      {{"servers", servers}, {"before", before}});
-  });
+lease::RedisPathOptions Worker::RedisOptions() {
+  return {.deadline = shared_.config.store.deadline,
+          .on_breaker_change = [this](const redis::BreakerChange& change) { LogBreaker(change); },
+          .on_heartbeat =
+              [this](std::uint32_t peers, Micros clock_ahead) {
+                shared_.settings.store_clock_ahead.store(clock_ahead, std::memory_order_relaxed);
+                SetPeerCount(peers);
+              }};
 }
 
-std::unique_ptr<api::Session> Worker::NewHttpSession(api::SessionHost& carrier,
-                                                     const ConnectionFacts& facts) {
-  return std::make_unique<api::HttpSession>(http_, carrier, PeerOf(facts));
+void Worker::SetPeerCount(std::uint32_t peers) {
+  if (shared_.config.failover.servers > 0) return;  // Configured.
+  shared_.leases->table.SetNodes(peers);
+  const std::uint32_t before = shared_.settings.servers.exchange(peers, std::memory_order_relaxed);
+  if (before == peers) return;
+  shared_.log.Write(telemetry::LogLevel::kInfo, "peer count changed",
+                    {{"servers", peers}, {"before", before}});
 }
 
-std::unique_ptr<api::Session> Worker::NewRespSession(api::SessionHost& carrier,
-                                                     const ConnectionFacts& facts) {
-  return std::make_unique<api::RespSession>(resp_, carrier, PeerOf(facts));
+std::unique_ptr<transport::Session> Worker::NewHttpSession(
+    transport::Transport& transport, const transport::ConnectionFacts& facts) {
+  return std::make_unique<api::HttpSession>(http_, transport, PeerOf(facts));
 }
 
-std::unique_ptr<api::Session> Worker::NewGrpcSession(api::SessionHost& carrier,
-                                                     const ConnectionFacts& facts) {
-  return std::make_unique<api::GrpcSession>(grpc_, carrier, PeerOf(facts));
+std::unique_ptr<transport::Session> Worker::NewRespSession(
+    transport::Transport& transport, const transport::ConnectionFacts& facts) {
+  return std::make_unique<api::RespSession>(resp_, transport, PeerOf(facts));
 }
 
-api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
+std::unique_ptr<transport::Session> Worker::NewGrpcSession(
+    transport::Transport& transport, const transport::ConnectionFacts& facts) {
+  return std::make_unique<api::GrpcSession>(grpc_, transport, PeerOf(facts));
+}
+
+api::Peer Worker::PeerOf(const transport::ConnectionFacts& facts) {
   const std::optional<Address> ip =
       facts.proxied_for ? facts.proxied_for : AddressOf(facts.peer.bytes());
   std::array<char, kMaxAddressText> text;
   return {.address = ip ? std::string(FormatAddress(*ip, text)) : std::string(),
           .is_local = facts.peer.is_local() && !facts.is_proxied,
+          .is_reserved = facts.is_reserved,
           .port = facts.proxied_for ? std::uint16_t{0} : facts.peer.port(),
           .ip = ip,
           .asked_for_certificate = facts.asked_for_certificate,
@@ -184,37 +149,50 @@ api::Peer Worker::PeerOf(const ConnectionFacts& facts) {
 }
 
 redis::Stats Worker::RedisStatsApprox() const {
-  return redis_ ? redis_->StatsApprox() : redis::Stats{};
+  return redis_ ? redis_->RedisStatsApprox() : redis::Stats{};
 }
 
 store::RedisStoreStats Worker::StoreStatsApprox() const {
-  return redis_store_ ? redis_store_->StatsApprox() : store::RedisStoreStats{};
+  return redis_ ? redis_->StoreStatsApprox() : store::RedisStoreStats{};
 }
 
-void Worker::CountAnswer(api::Protocol protocol, const Question& question) {
-  if (question.operation != store::Operation::kCheck) return;
-  counters_.CountCall(LabelOf(protocol), OutcomeOf(question));
-  switch (question.ruling) {
+void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
+  if (check.operation != store::Operation::kCheck) return;
+  limiter::DecisionCounters& decisions = counters_.decisions;
+  counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();
+  if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
+  if (check.full != limiter::FullOutcome::kNone) {
+    decisions.full[check.full].Add();
+    if (check.ruling == Ruling::kDecided) CountStorageError(check.error);
+  }
+  for (const rules::Rule* const rule : check.lacking()) CountMissing(*rule);
+  switch (check.ruling) {
     case Ruling::kDecided:
-      CountLimits(question);
+      CountLimits(check);
       break;
     case Ruling::kAllowListed:
-      counters_.CountListHit(telemetry::List::kAllow);
+      decisions.list_hits[limiter::List::kAllow].Add();
       break;
     case Ruling::kDenyListed:
-      counters_.CountListHit(telemetry::List::kDeny);
+      decisions.list_hits[limiter::List::kDeny].Add();
       break;
     case Ruling::kDegraded:
-      counters_.CountDegraded(ModeOf(question));
-      counters_.CountStorageError(question.error);
+      if (check.error != ErrorCode::kStoreFull) {
+        decisions.degraded[api::FailureModeOf(check)].Add();
+      }
+      CountStorageError(check.error);
       break;
     default:
       break;
   }
 }
 
-// While a server is gone its breaker tries again and again: only the debug log has all of that.
-void Worker::TellOfBreaker(const redis::BreakerChange& change) {
+void Worker::CountStorageError(ErrorCode error) {
+  counters_.decisions.storage_errors[limiter::StoreErrorOf(error)].Add();
+}
+
+// While a server is gone its breaker probes it again and again: only the debug log has those lines.
+void Worker::LogBreaker(const redis::BreakerChange& change) {
   using redis::Breaker;
   if (change.from == change.to) {
     shared_.log.Write(telemetry::LogLevel::kWarn, "no connection to Redis",
@@ -233,71 +211,66 @@ void Worker::TellOfBreaker(const redis::BreakerChange& change) {
                      {"reason", change.reason}});
 }
 
-void Worker::CountLimits(const Question& question) {
-  for (std::size_t i = 0; i < question.uses().size(); ++i) {
-    const store::Use& use = question.uses()[i];
-    const rules::NamedLimit* const limit = question.met(i).limit;
-    const telemetry::RuleSeries series =
-        limit != nullptr ? telemetry::RuleSeries{limit->number}
-                         : own_limits_[static_cast<std::size_t>(use.limit->algorithm())];
+void Worker::CountLimits(const CheckRequest& check) {
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    const store::Use& use = check.uses()[i];
+    const rules::NamedLimit* const limit = check.matched(i).limit;
+    limiter::LimitCounters& counters =
+        counters_.limits[limit != nullptr
+                             ? telemetry::Series{limit->number}
+                             : own_limits_[static_cast<std::size_t>(use.limit->algorithm())]];
     const bool fits = use.verdict.outcome == Outcome::kAllowed;
-    if (use.mode == Mode::kShadow && !fits) {
-      counters_.CountShadowDenial(series);
-    } else {
-      counters_.CountLimit(series, fits ? Allowed::kYes : Allowed::kNo);
-    }
+    const bool is_shadow = use.mode == Mode::kShadow;
+    (fits || is_shadow ? counters.allowed : counters.denied).Add();
+    if (is_shadow && !fits) counters.shadow_denied.Add();
   }
 }
 
-void Worker::CountProtocolError(api::Protocol protocol) {
-  counters_.CountProtocolError(LabelOf(protocol));
+// A rule that says what becomes of such calls needs no warning.
+void Worker::CountMissing(const rules::Rule& rule) {
+  counters_.rules[{rule.number}].missing_attributes.Add();
+  if (rule.on_missing || !shared_.missing_attributes.IsDue(loop_.Now())) return;
+  shared_.log.Write(shared_.missing_attributes, loop_.Now(), telemetry::LogLevel::kWarn,
+                    "a rule did not limit a call that lacks an attribute of `per`; `on_missing` "
+                    "says what becomes of such calls",
+                    {{"rule", rule.id}});
 }
 
-void Worker::CountAbuse(wire::Http2Abuse abuse) {
-  using wire::Http2Abuse;
-  static_assert(static_cast<std::size_t>(Http2Abuse::kSlowReader) + 1 ==
-                telemetry::kLabels<telemetry::Http2Abuse>.size());
-  counters_.CountAbuse(static_cast<telemetry::Http2Abuse>(abuse));
+void Worker::NotePeerAsIdentity() {
+  // Relaxed: it guards nothing but the line.
+  if (shared_.warned_of_peers.load(std::memory_order_relaxed) ||
+      shared_.warned_of_peers.exchange(true, std::memory_order_relaxed)) {
+    return;
+  }
+  shared_.log.Write(telemetry::LogLevel::kWarn,
+                    "a check without `ip` and `api_key` is counted under the address of its peer, "
+                    "together with all others from there; `identity.required` refuses such checks");
 }
 
-bool Worker::SamplesThis() { return counters_.SampleThis(); }
-
-void Worker::Took(const Question& question, const limiter::TimesTaken& times) {
-  if (question.uses().empty()) return;
-  const store::Use& use = question.uses()[question.headline.index];
-  counters_.RecordCheck(use.limit->algorithm(), question.allowed ? Allowed::kYes : Allowed::kNo,
-                        times.whole);
-  counters_.RecordStorage(times.store);
+bool Worker::SamplesThis() {
+  if (--until_sample_ != 0) return false;
+  until_sample_ = kSampleEvery;
+  return true;
 }
 
-bool Worker::IsAdminToken(std::string_view token) const {
-  const std::string& right = shared_.admin_token;
-  return !right.empty() && token.size() == right.size() &&
-         CRYPTO_memcmp(token.data(), right.data(), right.size()) == 0;
+void Worker::Took(const CheckRequest& check, const limiter::TimesTaken& times) {
+  if (check.uses().empty()) return;
+  const store::Use& use = check.uses()[check.decision.index];
+  const auto allowed = check.allowed ? limiter::Allowed::kYes : limiter::Allowed::kNo;
+  counters_.decisions.check_times[use.limit->algorithm()][allowed].Record(times.whole);
+  counters_.decisions.storage_times.Record(times.store);
+}
+
+void Worker::CountTokenFailure(api::Protocol protocol, const api::Peer& peer,
+                               identity::TokenVerdict verdict) {
+  counters_.calls.token_failures[protocol].Add();
+  shared_.log.Write(shared_.token_failure_log, SteadyClock::Now(), telemetry::LogLevel::kWarn,
+                    "wrong admin token",
+                    {{"protocol", LabelOf(protocol)},
+                     {"peer", peer.address.empty() ? std::string_view("unix") : peer.address},
+                     {"limited", verdict == identity::TokenVerdict::kLimited}});
 }
 
 std::string_view Worker::version() const { return kVersion; }
-
-limiter::Enforcement Worker::enforcement() const {
-  return shared_.settings.enforcement.load(std::memory_order_relaxed);
-}
-
-void Worker::SetEnforcement(limiter::Enforcement enforcement) {
-  shared_.settings.enforcement.store(enforcement, std::memory_order_relaxed);
-  shared_.log.Write(telemetry::LogLevel::kWarn, "enforcement switched",
-                    {{"to", limiter::NameOf(enforcement)}});
-}
-
-bool Worker::SetLogLevel(std::string_view level) {
-  for (const auto known : {telemetry::LogLevel::kError, telemetry::LogLevel::kWarn,
-                           telemetry::LogLevel::kInfo, telemetry::LogLevel::kDebug}) {
-    if (telemetry::LabelOf(known) != level) continue;
-    shared_.log.set_level(known);
-    return true;
-  }
-  return false;
-}
-
-std::string_view Worker::log_level() const { return telemetry::LabelOf(shared_.log.level()); }
 
 }  // namespace sluice::server

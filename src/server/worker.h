@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,133 +9,123 @@
 #include <utility>
 #include <vector>
 
-#include "api/envoy_desk.h"
-#include "api/grpc_loop.h"
-#include "api/host.h"
-#include "api/http_loop.h"
-#include "api/resp_loop.h"
-#include "api/session.h"
+#include "api/admin/admin_services.h"
+#include "api/envoy/state.h"
+#include "api/grpc/loop.h"
+#include "api/http/loop.h"
+#include "api/resp/loop.h"
+#include "api/server_services.h"
 #include "base/clock.h"
-#include "lease/redis/loop_leases.h"
+#include "base/live.h"
+#include "lease/redis/redis_path.h"
+#include "limiter/decision_counters.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
-#include "redis/service.h"
-#include "rules/live_rules.h"
-#include "server/connection_facts.h"
-#include "server/heartbeat.h"
 #include "server/shared.h"
-#include "store/redis/redis_store.h"
+#include "simulate/traffic_sampler.h"
 #include "store/store.h"
-#include "telemetry/loop_counters.h"
+#include "transport/connection_facts.h"
+#include "transport/session.h"
 #include "wire/http_date.h"
 
 namespace sluice::server {
 
-/// What a worker can't do alone: it concerns all loops.
-class Operations {
- public:
-  virtual rules::LoadReport ReloadRules() = 0;
-  /// On the main thread; `done` runs on the asker's loop.
-  virtual void MakeMetrics(net::Loop& asker, api::MetricsFormat format,
-                           std::function<void(std::string page)> done) = 0;
-  [[nodiscard]] virtual api::Health CheckHealth() = 0;
-  [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
+/// The counters of one loop. Aligned so that two loops never share a cache line.
+struct alignas(128) LoopCounters {
+  explicit LoopCounters(const Shared& shared)
+      : limits(shared.limit_series), rules(shared.rule_series) {}
 
- protected:
-  ~Operations() = default;
+  api::CallCounters calls;
+  limiter::DecisionCounters decisions;
+  telemetry::SeriesCounters<limiter::LimitCounters> limits;
+  telemetry::SeriesCounters<limiter::RuleCounters> rules;
 };
 
 /// One loop's part of the server: its way to the store, its counters, its sessions. Made, used and
-/// destroyed on its loop's thread; only `counters` and the Approx functions are for others.
-class Worker final : public api::Host, private limiter::Observer {
+/// destroyed on its loop's thread; only `loop_counters` and the Approx functions are for others.
+class Worker final : public api::ServerServices, private limiter::Observer {
  public:
-  Worker(net::Loop& loop, Shared& shared, Operations& operations);
+  Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin);
   ~Worker() override;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  std::unique_ptr<api::Session> NewHttpSession(api::SessionHost& carrier,
-                                               const ConnectionFacts& facts);
-  std::unique_ptr<api::Session> NewRespSession(api::SessionHost& carrier,
-                                               const ConnectionFacts& facts);
-  std::unique_ptr<api::Session> NewGrpcSession(api::SessionHost& carrier,
-                                               const ConnectionFacts& facts);
+  std::unique_ptr<transport::Session> NewHttpSession(transport::Transport& transport,
+                                                     const transport::ConnectionFacts& facts);
+  std::unique_ptr<transport::Session> NewRespSession(transport::Transport& transport,
+                                                     const transport::ConnectionFacts& facts);
+  std::unique_ptr<transport::Session> NewGrpcSession(transport::Transport& transport,
+                                                     const transport::ConnectionFacts& facts);
 
-  /// From now on, on the loop's thread.
-  void UseIdentifier(std::shared_ptr<const identity::Identifier> identifier) {
-    identifier_ = std::move(identifier);
-  }
-
-  /// From now on, tells the other servers at this Redis of this one, and counts them. With Redis,
-  /// on the loop's thread.
-  void StartHeartbeat();
-
-  [[nodiscard]] const telemetry::LoopCounters& counters() const { return counters_; }
+  [[nodiscard]] const LoopCounters& loop_counters() const { return counters_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
 
-  // ---- api::Host
+  // ---- api::ServerServices
 
   limiter::Limiter& limiter() override { return limiter_; }
-  /// Read once in a turn.
   WallTime now() override {
-    if (const SteadyTime turn = loop_.Now(); turn != turn_) {
-      turn_ = turn;
-      now_ = TheSystemClock().Now();
-    }
+    BeginTurn();
     return now_;
   }
   std::string_view http_date() override { return date_.At(now()); }
-  void CountAnswer(api::Protocol protocol, const limiter::Question& question) override;
-  void CountProtocolError(api::Protocol protocol) override;
-  void CountAbuse(wire::Http2Abuse abuse) override;
-  const identity::Identifier& identifier() override { return *identifier_; }
-  api::EnvoyDesk* envoy() override { return &envoy_; }
-  [[nodiscard]] bool has_admin_token() const override { return !shared_.admin_token.empty(); }
-  [[nodiscard]] bool IsAdminToken(std::string_view token) const override;
+  void CountAnswer(api::Protocol protocol, const limiter::CheckRequest& check) override;
+  api::CallCounters& counters() override { return counters_.calls; }
+  void CountMissing(const rules::Rule& rule) override;
+  void NotePeerAsIdentity() override;
+  [[nodiscard]] bool requires_identity() const override { return shared_.config.identity_required; }
+  const identity::Identifier& identifier() override {
+    BeginTurn();
+    return *identifier_.current();
+  }
+  store::StoreQueue* store_queue() override { return redis_ ? redis_->queue() : nullptr; }
+  api::EnvoyState* envoy() override { return &envoy_; }
+  void CountTokenFailure(api::Protocol protocol, const api::Peer& peer,
+                         identity::TokenVerdict verdict) override;
   [[nodiscard]] std::string_view version() const override;
-  [[nodiscard]] Micros idle_timeout() const override { return shared_.config.idle_timeout; }
-  api::Health CheckHealth() override { return operations_.CheckHealth(); }
-  void MakeMetrics(api::MetricsFormat format, std::function<void(std::string page)> done) override {
-    operations_.MakeMetrics(loop_, format, std::move(done));
-  }
-  rules::LiveRules& rules() override { return shared_.rules; }
-  rules::LoadReport ReloadRules() override { return operations_.ReloadRules(); }
-  [[nodiscard]] limiter::Enforcement enforcement() const override;
-  void SetEnforcement(limiter::Enforcement enforcement) override;
-  bool SetLogLevel(std::string_view level) override;
-  [[nodiscard]] std::string_view log_level() const override;
-  std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() override {
-    return operations_.StoreNumbers();
-  }
+  [[nodiscard]] Micros idle_timeout() const override { return shared_.config.limits.idle_timeout; }
+  api::AdminServices& admin() override { return *admin_; }
 
  private:
   /// The name under which limits are counted that requests bring themselves.
   static constexpr std::string_view kOwnLimits = "_request";
+  /// One call in so many is timed: a clock read costs as much as a check. A prime, so that it does
+  /// not fall into step with clients that send batches of equal length.
+  static constexpr std::uint32_t kSampleEvery = 61;
 
-  static api::Peer PeerOf(const ConnectionFacts& facts);
-  void TellOfBreaker(const redis::BreakerChange& change);
-  void CountLimits(const limiter::Question& question);
+  /// Reads the clock and the active identity once in a turn: both stay the same within it.
+  void BeginTurn() {
+    if (const SteadyTime turn = loop_.Now(); turn != turn_) {
+      turn_ = turn;
+      now_ = TheSystemClock().Now();
+      identifier_.Get();
+    }
+  }
+  static api::Peer PeerOf(const transport::ConnectionFacts& facts);
+  [[nodiscard]] lease::RedisPathOptions RedisOptions();
+  void LogBreaker(const redis::BreakerChange& change);
+  void SetPeerCount(std::uint32_t peers);
+  void CountLimits(const limiter::CheckRequest& check);
+  void CountStorageError(ErrorCode error);
   bool SamplesThis() override;
-  void Took(const limiter::Question& question, const limiter::TimesTaken& times) override;
+  void Took(const limiter::CheckRequest& check, const limiter::TimesTaken& times) override;
 
   net::Loop& loop_;
   Shared& shared_;
-  Operations& operations_;
-  telemetry::LoopCounters counters_;
-  std::shared_ptr<const identity::Identifier> identifier_;
-  std::array<telemetry::RuleSeries, 6> own_limits_{};  ///< By algorithm.
-  std::unique_ptr<redis::Service> redis_;
-  std::unique_ptr<store::RedisStore> redis_store_;
-  std::unique_ptr<lease::LoopLeases> leases_;
-  std::unique_ptr<Heartbeat> heartbeat_;
-  rules::RulesReader reader_;
+  const std::unique_ptr<api::AdminServices> admin_;
+  LoopCounters counters_;
+  std::uint32_t until_sample_ = kSampleEvery;
+  simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
+  LiveReader<identity::Identifier> identifier_;
+  std::array<telemetry::Series, kLabels<Algorithm>.size()> own_limits_{};  ///< By algorithm.
+  std::unique_ptr<lease::RedisPath> redis_;  ///< Null: limits live in memory.
+  LiveReader<match::RuleSet> reader_;
   limiter::Limiter limiter_;
   wire::HttpDate date_;
-  SteadyTime turn_{};  ///< In which `now_` was read.
+  SteadyTime turn_{};  ///< The last that BeginTurn saw.
   WallTime now_{};
-  api::EnvoyDesk envoy_;
+  api::EnvoyState envoy_;
   api::HttpLoop http_;
   api::RespLoop resp_;
   api::GrpcLoop grpc_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algo/algorithm_info.h"
 #include "base/random.h"
 
 namespace sluice::store {
@@ -21,7 +22,7 @@ void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verd
 }
 
 // Whether the limit would let this use pass, and when if not.
-void JudgeUse(Use& use, Subject& subject, WallTime now) {
+void EvaluateUse(Use& use, Subject& subject, WallTime now) {
   const LimitNumbers& limit = use.limit->numbers();
   const State& state = subject.state;
   const std::int64_t left = algo::Left(limit, now, state);
@@ -80,7 +81,7 @@ std::int64_t CountedWhenDenied(const Use& use, const State& state, WallTime now)
 
 void Check(Call& call, std::span<Subject* const> subjects) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    JudgeUse(call.uses[i], *subjects[i], call.now);
+    EvaluateUse(call.uses[i], *subjects[i], call.now);
   }
   call.allowed = Passes(call.uses);
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
@@ -102,7 +103,12 @@ void Grant(Use& use, Subject& subject) {
 }
 
 // The grant's part of what was taken is kept first, so the limit's part is given back first.
-void Adjust(Use& use, Subject& subject) {
+void Adjust(Use& use, Subject& subject, WallTime now) {
+  if (Settlement* const settlement = use.settlement) {
+    if (settlement->repeated) return;
+    settlement->total = use.cost;
+    if (settlement->expires <= now) return;
+  }
   const LimitNumbers& limit = use.limit->numbers();
   const Receipt& taken = use.receipt;
   State& state = subject.state;
@@ -124,7 +130,7 @@ void RunEach(Call& call, std::span<Subject* const> subjects) {
         Grant(use, subject);
         break;
       case Operation::kAdjust:
-        Adjust(use, subject);
+        Adjust(use, subject, call.now);
         break;
       case Operation::kRelease:
       case Operation::kRenew: {
@@ -138,7 +144,7 @@ void RunEach(Call& call, std::span<Subject* const> subjects) {
       default:
         break;
     }
-    use.verdict = Look(limit, call.now, subject.state);
+    use.verdict = Peek(limit, call.now, subject.state);
   }
 }
 
@@ -153,7 +159,7 @@ bool Supports(Operation operation, Algorithm algorithm) {
       return concurrency;
     case Operation::kFetch:
     case Operation::kReturn:
-      return algo::lease::Leasable(algorithm);
+      return algo::InfoOf(algorithm).leasable;
     default:
       return true;
   }
@@ -184,9 +190,12 @@ std::optional<ErrorCode> Refusal(Call& call) {
     if (use.cost < least) return ErrorCode::kInvalidCost;
     if (!Fits(use.key)) return ErrorCode::kInvalidKey;
     if (!Supports(call.operation, use.limit->algorithm())) return ErrorCode::kNotSupported;
-    if (call.operation == Operation::kAdjust &&
-        (use.receipt.amount < 0 || use.receipt.from_grant < 0)) {
-      return ErrorCode::kInvalidCost;
+    if (call.operation == Operation::kAdjust) {
+      if (use.receipt.amount < 0 || use.receipt.from_grant < 0) return ErrorCode::kInvalidCost;
+      if (use.settlement != nullptr) {
+        use.settlement->expires = algo::ClampTime(use.settlement->expires);
+        use.settlement->repeated = false;
+      }
     }
     for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
       *amount = std::min(*amount, kMaxAmount);
@@ -206,7 +215,7 @@ void Decide(Call& call, std::span<Subject* const> subjects) {
   }
 }
 
-Verdict Look(const LimitNumbers& limit, WallTime now, const State& state) {
+Verdict Peek(const LimitNumbers& limit, WallTime now, const State& state) {
   Verdict verdict{.limit = limit.cap};
   ShowState(limit, now, state, verdict);
   return verdict;

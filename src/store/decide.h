@@ -7,14 +7,14 @@
 #include "algo/state.h"
 #include "store/store.h"
 
-/// What a call does to states that lie in memory: the part that all-or-nothing is about. Pure but
+/// Applies a call to states in memory, all or nothing. Pure but
 /// for the ids of new slots.
 namespace sluice::store {
 
-/// The state of one key while a call is judged. Uses of one key share it.
+/// The state of one key while a call is evaluated. Uses of one key share it.
 struct Subject {
   algo::State state;         ///< Advanced to the call's `now`.
-  std::int64_t pending = 0;  ///< What earlier uses of the call are going to take.
+  std::int64_t pending = 0;  ///< Amount that earlier uses of the call will consume.
   bool changed = false;      ///< To be written back.
 };
 
@@ -44,15 +44,22 @@ inline bool IsPlainCheck(const Call& call) {
   return use.cost >= 0 && use.cost <= kMaxAmount && Fits(use.key);
 }
 
-/// Why a call makes no sense, if it doesn't. Looks at the questions only, and brings those that are
-/// beyond all bounds (times, amounts) to the bound.
+/// The error of an invalid call, if it is one. Reads the call's input only, and clamps times and
+/// amounts that are out of range.
 std::optional<ErrorCode> Refusal(Call& call);
 
+/// Whether an error is the call's own: the call makes no sense, whatever the store holds. All
+/// others are failures of the store.
+inline bool IsCallError(ErrorCode error) {
+  return error == ErrorCode::kInvalidCost || error == ErrorCode::kInvalidKey ||
+         error == ErrorCode::kInvalidLimit || error == ErrorCode::kNotSupported;
+}
+
 /// Runs the call (any operation but kReset and kInspect) on its subjects, one for each use, and
-/// fills in its answers.
+/// fills in its answers. Settlements that the store found settled before are marked `repeated`.
 void Decide(Call& call, std::span<Subject* const> subjects);
 
-/// What a look at the key says.
-Verdict Look(const LimitNumbers& limit, WallTime now, const algo::State& state);
+/// Returns the verdict of a peek at the key.
+Verdict Peek(const LimitNumbers& limit, WallTime now, const algo::State& state);
 
 }  // namespace sluice::store

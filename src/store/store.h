@@ -16,7 +16,7 @@
 
 namespace sluice::store {
 
-/// What kInspect tells of a key.
+/// The result of kInspect for a key.
 struct Inspection {
   bool live = false;       ///< False: as if never used.
   std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
@@ -24,53 +24,77 @@ struct Inspection {
   WallTime touched{};  ///< When something was last taken or given, or where its window begins.
 };
 
-/// What a node that leases says to the store, and is told: see docs/leases.md.
+/// The request of a node that leases, and the store's reply: see docs/leases.md.
 struct Lending {
   algo::lease::Request request;
-  algo::lease::Grant grant;  ///< Answer of kFetch.
+  algo::lease::Grant grant;  ///< Result of kFetch.
 };
 
-/// One limit's part in a call: the question, and, once the call is done, the answer.
+/// The settlement of a receipt that a client holds: an adjustment with one
+/// takes effect once per receipt and key, and the store remembers the total until it expires.
+struct Settlement {
+  static constexpr std::uint32_t kMaxPerKey = 100'000;
+
+  std::uint64_t receipt = 0;  ///< The receipt's id, unique among those of the key.
+  /// Until then the total is remembered; from then on the adjustment changes nothing.
+  WallTime expires{};
+  /// Totals that are remembered per key; past it the whole call fails with kTooManySettlements.
+  std::uint32_t max_per_key = kMaxPerKey;
+  /// Answers. The total that holds: the `cost` of the adjustment that took effect.
+  std::int64_t total = 0;
+  bool repeated = false;  ///< An earlier adjustment holds; this one changed nothing.
+};
+
+/// Which part of a bounded store a new key may occupy.
+enum class KeyKind : std::uint8_t {
+  kOrdinary,
+  kFromCaller,  ///< Of a limit that a caller brought: a part of the room only.
+  kOverflow,    ///< Shared by keys without room: has room that is kept for such keys.
+};
+
+/// One limit's part in a call: its input and, once the call is done, its result.
 struct Use {
   Key key;
   const Limit* limit = nullptr;
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
-  bool only_looks = false;    ///< Judged by its cost, of which nothing is taken.
-  /// An enforced check may be decided by tokens taken ahead; other operations are about a key for
-  /// which that is so.
+  bool only_looks = false;    ///< Evaluated by its cost, of which nothing is taken.
+  KeyKind kind = KeyKind::kOrdinary;
+  bool no_room = false;  ///< Result of a call that failed with kStoreFull: whether for this key.
+  /// Whether an enforced check may be decided by leased tokens.
   bool may_lease = false;
-  std::uint32_t series = 0;          ///< Under which number whoever counts leases counts this one.
+  std::uint32_t series = 0;          ///< The number under which its leases are counted.
   std::uint64_t slot = 0;            ///< Concurrency; 0 lets the store choose an id.
-  Receipt receipt;                   ///< Answer of a check; question of an adjustment.
-  Verdict verdict;                   ///< Answer.
-  Inspection* inspection = nullptr;  ///< kInspect: where the answer goes.
+  Receipt receipt;                   ///< Result of a check; input of an adjustment.
+  Verdict verdict;                   ///< Result.
+  Inspection* inspection = nullptr;  ///< kInspect: receives the result.
   Lending* lending = nullptr;        ///< kFetch and kReturn.
+  Settlement* settlement = nullptr;  ///< kAdjust; null: takes effect each time.
 };
 
 enum class Operation : std::uint8_t {
   kCheck,   ///< All uses together: takes from all of them or from none.
-  kPeek,    ///< What kCheck would say.
+  kPeek,    ///< The result of a kCheck, without taking.
   kReset,   ///< Every use's key: as if never used.
   kGrant,   ///< Every use's `cost` is added to what the key may spend first. Not concurrency.
   kAdjust,  ///< Makes of every use's `receipt` one of `cost`: gives back or charges the difference.
   kRelease,  ///< Frees every use's `slot`.
   kRenew,    ///< Every use's `slot` lives on from now.
   kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
-  kFetch,    ///< Leases from every use's key. Stores that nobody shares don't lease.
-  kReturn,   ///< Hears the reports of every use's `lending`.
+  kFetch,    ///< Leases from every use's key. Stores of one process don't lease.
+  kReturn,   ///< Takes the reports of every use's `lending`.
 };
 
-/// A question to a store. It belongs to the caller, and must stay where it is until it is done.
+/// A call to a store. It belongs to the caller, and must stay where it is until it is done.
 struct Call {
   Operation operation = Operation::kCheck;
   std::span<Use> uses{};
   WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
   /// How long the caller waits at most, if that is less than the store would; 0: it does not say.
-  Micros patience{0};
+  Micros timeout{0};
 
-  /// Answers.
+  /// Results.
   bool ok = false;  ///< False: `error` says why, and nothing was changed.
   ErrorCode error{};
   bool allowed = false;  ///< kCheck, kPeek: whether the call passes.
@@ -84,7 +108,7 @@ struct Call {
   bool pending = false;
 };
 
-enum class Answered : std::uint8_t {
+enum class Completion : std::uint8_t {
   kNow,
   kLater,  ///< `on_done` will be run; never before Submit returns.
 };
@@ -104,10 +128,10 @@ class Store {
   virtual ~Store() = default;
 
   /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, under equal
-  /// limits, and are judged in order.
-  virtual Answered Submit(Call& call) = 0;
+  /// limits, and are evaluated in order.
+  virtual Completion Submit(Call& call) = 0;
 
-  /// Answers independent calls, one after the other as far as anyone can tell, but faster. Those
+  /// Answers independent calls, with the results of one after the other, but faster. Those
   /// that are not answered when it returns are `pending`.
   virtual void SubmitBatch(std::span<Call* const> calls) = 0;
 };

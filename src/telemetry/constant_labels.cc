@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <set>
 
-#include "telemetry/escape.h"
+#include "base/ascii.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
 
 namespace sluice::telemetry {
 namespace {
@@ -13,25 +15,23 @@ namespace {
 constexpr std::size_t kMaxLabels = 16;
 constexpr std::size_t kMaxBytes = 256;
 
-// The page's own, sorted; metrics_page_test compares them with the page. `quantile` is a summary's.
-constexpr std::array<std::string_view, 19> kTaken{
-    "algorithm", "allowed",  "bound", "compiler", "error_type", "hash",     "le",
-    "level",     "list",     "mode",  "outcome",  "protocol",   "quantile", "reason",
-    "result",    "revision", "rule",  "state",    "version"};
+// The page's own, sorted; tests/server/metrics_test.py compares them with pages. `quantile` is a
+// summary's.
+constexpr std::array<std::string_view, 23> kTaken{
+    "algorithm", "allowed", "bound",    "cohort", "compiler", "config",  "error_type", "hash",
+    "le",        "level",   "limit",    "list",   "mode",     "outcome", "protocol",   "quantile",
+    "reason",    "result",  "revision", "rule",   "state",    "version", "when_full"};
 
 bool IsLabelName(std::string_view name) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !name.empty() && std::all_of(name.begin(), name.end(), fits) &&
-         !(name[0] >= '0' && name[0] <= '9');
+  const auto fits = [](char c) { return IsLetter(c) || IsDigit(c) || c == '_'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), fits) && !IsDigit(name[0]);
 }
 
 bool IsPlain(char c) { return c >= ' ' && c < '\x7F' && c != '"' && c != '\\'; }
 
 void AppendEscaped(std::string_view value, std::string& out) {
   std::string text;
-  AppendUtf8(value, text);
+  AppendAsUtf8(value, text);
   for (const char c : text) {
     if (c == '\n') {
       out += "\\n";

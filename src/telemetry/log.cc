@@ -54,16 +54,16 @@ void Log::WriteLine(LogLevel level, std::string_view message,
   AppendLogLine({now, level, message, fields, suppressed}, format_, hasher_, line_);
   if (!Send(line_)) {
     ++dropped_;
-    ++dropped_untold_;
+    ++dropped_unreported_;
     return;
   }
   ++lines_[level];
-  if (dropped_untold_ == 0) return;
+  if (dropped_unreported_ == 0) return;
   line_.clear();
-  AppendLogLine({now, LogLevel::kWarn, "log lines were dropped", {{"lines", dropped_untold_}}},
+  AppendLogLine({now, LogLevel::kWarn, "log lines were dropped", {{"lines", dropped_unreported_}}},
                 format_, hasher_, line_);
   if (Send(line_)) {
-    dropped_untold_ = 0;
+    dropped_unreported_ = 0;
     ++lines_[LogLevel::kWarn];
   }
 }
@@ -90,7 +90,7 @@ std::size_t Log::TryWrite(std::string_view bytes) const {
     sent = send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   } else {
     pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
-    // Not where nobody reads any more, either: that would be a signal.
+    // Not into a pipe without a reader, either: that would raise a signal.
     if (poll(&writable, 1, 0) == 1 && writable.revents == POLLOUT) {
       sent = write(fd_, bytes.data(), bytes.size());
     }

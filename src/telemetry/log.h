@@ -13,7 +13,8 @@
 
 #include "base/clock.h"
 #include "base/key_hash.h"
-#include "telemetry/labels.h"
+#include "base/labels.h"
+#include "base/metrics.h"
 #include "telemetry/log_every.h"
 #include "telemetry/log_line.h"
 
@@ -28,7 +29,7 @@ struct LogOptions {
 /// What happened, for people and for what collects it: a line each, as text or JSON. Thread-safe.
 ///
 /// A line is given to the system whole, before Write returns, so the last words of a process that
-/// dies are there. But nobody waits for a pipe, socket or terminal that takes no more: the line is
+/// dies are there. But Write never waits for a full pipe, socket or terminal: the line is
 /// dropped and counted, and the next line that gets through is followed by one that says how many.
 ///
 ///     log.Write(LogLevel::kInfo, "listening", {{"protocol", "http"}, {"port", 8080}});
@@ -56,6 +57,13 @@ class Log {
   /// Lines that were written, by level; the number of those that were dropped.
   [[nodiscard]] By<LogLevel, std::uint64_t> Lines() const;
   [[nodiscard]] std::uint64_t dropped() const;
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    return std::tuple{Metric{kCounter, "rate_limiter_log_lines_total", "Log lines written.",
+                             &Log::Lines, "level"},
+                      Metric{kCounter, "rate_limiter_log_lines_dropped_total",
+                             "Log lines dropped because the reader was too slow.", &Log::dropped}};
+  }
 
  private:
   void WriteLine(LogLevel level, std::string_view message, std::initializer_list<LogField> fields,
@@ -77,7 +85,7 @@ class Log {
   std::string rest_;  ///< Of a line that went only in part.
   By<LogLevel, std::uint64_t> lines_;
   std::uint64_t dropped_ = 0;
-  std::uint64_t dropped_untold_ = 0;
+  std::uint64_t dropped_unreported_ = 0;
 };
 
 }  // namespace sluice::telemetry

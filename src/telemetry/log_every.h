@@ -9,13 +9,18 @@
 namespace sluice::telemetry {
 
 /// Lets one through in each interval, and counts the others. Thread-safe: what is counted while
-/// another thread is let through is told the next time.
+/// another thread is let through is reported the next time.
 ///
 ///     static LogEvery every{std::chrono::seconds(10)};
 ///     log.Write(every, loop.Now(), LogLevel::kWarn, "store failed", {{"error", "timeout"}});
 class LogEvery {
  public:
   explicit LogEvery(Micros interval) : interval_(interval.count()) {}
+
+  /// Whether Pass would let one through: for what happens too often to be counted here.
+  [[nodiscard]] bool IsDue(SteadyTime now) const {
+    return now.time_since_epoch().count() >= next_.load(std::memory_order_relaxed);
+  }
 
   /// Nothing if it is too early; else how many were held back since the last time.
   std::optional<std::uint64_t> Pass(SteadyTime now) {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "telemetry/escape.h"
+#include "base/json_writer.h"
 
 namespace sluice::telemetry {
 namespace {

@@ -11,7 +11,7 @@
 #include <sluice/time.h>
 
 #include "base/key_hash.h"
-#include "telemetry/labels.h"
+#include "base/labels.h"
 
 namespace sluice::telemetry {
 
@@ -20,13 +20,13 @@ enum class LogFormat : std::uint8_t { kText, kJson };
 /// The worst first.
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
 
-template <>
-inline constexpr std::array<std::string_view, 4> kLabels<LogLevel>{"error", "warn", "info",
-                                                                   "debug"};
+constexpr std::array<std::string_view, 4> LabelsOf(LogLevel /*any*/) {
+  return {"error", "warn", "info", "debug"};
+}
 
 /// A client's key, or anything else that must not be read in a log. It is written as a hash under a
-/// secret of this process: the same key looks the same until the process ends, and nobody can try
-/// out which key it is.
+/// secret of this process: the same key looks the same until the process ends, and readers can't
+/// try out which key it is.
 struct HashedKey {
   std::string_view key;
 };

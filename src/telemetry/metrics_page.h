@@ -1,17 +1,87 @@
 #pragma once
 
-#include <string>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
 
-#include "telemetry/constant_labels.h"
-#include "telemetry/metrics_snapshot.h"
+#include "base/counter.h"
+#include "base/histogram.h"
+#include "base/labels.h"
+#include "base/metrics.h"
 #include "telemetry/prometheus_text.h"
 
 namespace sluice::telemetry {
 
-/// Appends the page that /metrics answers with. docs/metrics.md explains each metric.
+/// A struct with a table of metrics (base/metrics.h), and the labels that all its series have.
+template <typename T>
+struct Labeled {
+  std::vector<Label> labels;
+  const T* values;
+};
+
+/// Writes the samples of one row, whose labels are put after those that `labels` has already.
+class MetricWriter {
+ public:
+  explicit MetricWriter(PrometheusText& text) : text_(text) {}
+
+  template <typename Enum, typename Value>
+  void Write(std::vector<Label> labels, std::string_view label, std::string_view inner,
+             const By<Enum, Value>& values) {
+    labels.push_back({label, {}});
+    for (std::size_t i = 0; i < values.kSize; ++i) {
+      labels.back().value = kLabels<Enum>[i];
+      if (!kLabels<Enum>[i].empty()) Write(labels, inner, {}, values.values[i]);
+    }
+  }
+  void Write(std::vector<Label> labels, std::string_view label, std::string_view value_of_label,
+             const auto& value) {
+    if (!label.empty()) labels.push_back({label, value_of_label});
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::same_as<Value, Gauge> || std::signed_integral<Value>) {
+      text_.Sample(labels, static_cast<std::int64_t>(value));
+    } else if constexpr (std::same_as<Value, Counter> || std::unsigned_integral<Value>) {
+      text_.Sample(labels, static_cast<std::uint64_t>(value));
+    } else {
+      text_.Sample(labels, value);
+    }
+  }
+
+ private:
+  PrometheusText& text_;
+};
+
+/// Appends all metrics of a table: a family for each name, in it the samples of all `instances`.
+/// Nothing, if there are none.
 ///
-/// No client can make a series: labels are names from labels.h, rule ids, and what was configured.
-void AppendMetricsPage(const MetricsSnapshot& snapshot, MetricsFormat format,
-                       const ConstantLabels& constant, std::string& out);
+/// No client can create a series: labels are names of enums, of rules and of configured things.
+template <typename T>
+void WriteMetrics(PrometheusText& text, std::span<const Labeled<T>> instances) {
+  if (instances.empty()) return;
+  MetricWriter writer(text);
+  std::string_view family;
+  ForEachMetric<T>([&](const auto& row) {
+    if constexpr (requires { row.name; }) {
+      if (row.name != family) text.Family(row.name, row.type, row.help);
+      family = row.name;
+      for (const Labeled<T>& instance : instances) {
+        writer.Write(instance.labels, row.label, row.inner,
+                     std::invoke(row.member, *instance.values));
+      }
+    }
+  });
+}
+template <typename T>
+void WriteMetrics(PrometheusText& text, const std::vector<Labeled<T>>& instances) {
+  WriteMetrics(text, std::span<const Labeled<T>>(instances));
+}
+template <typename T>
+void WriteMetrics(PrometheusText& text, const T& values) {
+  const Labeled<T> only{.labels = {}, .values = &values};
+  WriteMetrics(text, std::span(&only, 1));
+}
 
 }  // namespace sluice::telemetry

@@ -56,7 +56,7 @@ std::uint64_t OpenFiles() {
 
 }  // namespace
 
-std::optional<ProcessSnapshot> ReadProcess() {
+std::optional<ProcessStats> ReadProcess() {
   std::ifstream memory("/proc/self/statm");
   std::uint64_t all_pages = 0;
   std::uint64_t resident_pages = 0;
@@ -65,7 +65,7 @@ std::optional<ProcessSnapshot> ReadProcess() {
 
   static const double kStarted = StartTimeSeconds();
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  ProcessSnapshot process;
+  ProcessStats process;
   process.resident_bytes = resident_pages * page;
   process.virtual_bytes = all_pages * page;
   process.open_fds = OpenFiles();

@@ -156,20 +156,49 @@ void PrometheusText::Sample(Labels labels, std::chrono::nanoseconds value) {
   out_ += '\n';
 }
 
-void PrometheusText::Sample(Labels labels, const HistogramTotals& value) {
+void PrometheusText::Sample(Labels labels, std::chrono::sys_seconds value) {
+  Sample(labels, static_cast<std::int64_t>(value.time_since_epoch().count()));
+}
+
+void PrometheusText::Sample(Labels labels, const Histogram& value) {
   std::uint64_t so_far = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
-    so_far += value.buckets[i];
-    const Label le{"le", BucketLabels()[i]};
-    Series("_bucket", labels, &le);
-    AppendInteger(so_far, out_);
-    out_ += '\n';
+    so_far += value.bucket(i);
+    Bucket(labels, BucketLabels()[i], so_far);
   }
+  EndHistogram(labels, value.sum(), so_far);
+}
+
+void PrometheusText::Sample(Labels labels, const BucketCounts& value) {
+  std::uint64_t so_far = 0;
+  std::string end;
+  for (std::size_t i = 0; i < value.counts.size(); ++i) {
+    so_far += value.counts[i];
+    end.clear();
+    if (i < value.ends.size()) {
+      AppendSeconds(value.ends[i], end);
+    } else {
+      end = "+Inf";
+    }
+    Bucket(labels, end, so_far);
+  }
+  EndHistogram(labels, value.sum, so_far);
+}
+
+void PrometheusText::Bucket(Labels labels, std::string_view end, std::uint64_t count) {
+  const Label le{"le", end};
+  Series("_bucket", labels, &le);
+  AppendInteger(count, out_);
+  out_ += '\n';
+}
+
+void PrometheusText::EndHistogram(Labels labels, std::chrono::nanoseconds sum,
+                                  std::uint64_t count) {
   Series("_sum", labels);
-  AppendSeconds(value.sum, out_);
+  AppendSeconds(sum, out_);
   out_ += '\n';
   Series("_count", labels);
-  AppendInteger(so_far, out_);
+  AppendInteger(count, out_);
   out_ += '\n';
 }
 

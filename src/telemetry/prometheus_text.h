@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/histogram.h"
+#include "base/metrics.h"
 #include "telemetry/constant_labels.h"
-#include "telemetry/histogram.h"
 
 namespace sluice::telemetry {
 
@@ -18,14 +20,6 @@ enum class MetricsFormat : std::uint8_t {
 
 /// What Content-Type should say.
 [[nodiscard]] std::string_view ContentTypeOf(MetricsFormat format);
-
-struct Label {
-  std::string_view name;
-  std::string_view value;
-};
-using Labels = std::initializer_list<Label>;
-
-enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram, kInfo };
 
 /// Appends metrics to a string, as Prometheus reads them. A family, its type and help, then its
 /// samples. Integers are written exactly. Names and types are the caller's business; values of
@@ -44,17 +38,26 @@ class PrometheusText {
   /// copied, until the next family.
   void Family(std::string_view name, MetricType type, std::string_view help);
 
+  using Labels = std::span<const Label>;
   void Sample(Labels labels, std::uint64_t value);
   void Sample(Labels labels, std::int64_t value);
   void Sample(Labels labels, double value);
   /// In seconds, with all nanoseconds.
   void Sample(Labels labels, std::chrono::nanoseconds value);
-  void Sample(Labels labels, const HistogramTotals& value);
+  /// In seconds since 1970.
+  void Sample(Labels labels, std::chrono::sys_seconds value);
+  void Sample(Labels labels, const Histogram& value);
+  void Sample(Labels labels, const BucketCounts& value);
+  void Sample(std::initializer_list<Label> labels, const auto& value) {
+    Sample(Labels(labels.begin(), labels.size()), value);
+  }
 
   /// After the last family.
   void End();
 
  private:
+  void Bucket(Labels labels, std::string_view end, std::uint64_t count);
+  void EndHistogram(Labels labels, std::chrono::nanoseconds sum, std::uint64_t count);
   void Series(std::string_view suffix, Labels labels, const Label* last = nullptr);
 
   std::string& out_;

@@ -23,7 +23,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 template <typename Value>
-std::string Write(Labels labels, Value value, const ConstantLabels& constant = {}) {
+std::string Write(std::initializer_list<Label> labels, Value value,
+                  const ConstantLabels& constant = {}) {
   std::string out;
   PrometheusText text(out, MetricsFormat::kPrometheus, constant);
   text.Family("m", MetricType::kGauge, "Help.");
@@ -98,12 +99,10 @@ TEST(PrometheusTextTest, BucketsAreSummedUpAndEndWithInfinity) {
   histogram.Record(std::chrono::microseconds(1));
   histogram.Record(std::chrono::microseconds(150));
   histogram.Record(std::chrono::seconds(1));
-  HistogramTotals totals;
-  histogram.AddTo(totals);
   std::string out;
   PrometheusText text(out, MetricsFormat::kPrometheus, {});
   text.Family("m", MetricType::kHistogram, "Help.");
-  text.Sample({{"a", "b"}}, totals);
+  text.Sample({{"a", "b"}}, histogram);
   const testing::Exposition page = testing::ParseExposition(out);
   EXPECT_THAT(page.problems, IsEmpty());
   EXPECT_EQ(page.Value("m_bucket", {{"a", "b"}, {"le", "1e-06"}}), "1");

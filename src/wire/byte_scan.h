@@ -29,10 +29,10 @@ inline constexpr std::array<bool, 256> kHost = Letters("-._~!$&'()*+,;=:[]%");
 
 }  // namespace byte_scan
 
-/// What methods and names of headers are made of.
+/// Bytes of methods and header names.
 constexpr bool IsTokenByte(char c) { return byte_scan::kToken[static_cast<unsigned char>(c)]; }
 
-/// What a host with its port is made of.
+/// Bytes of a host with its port.
 constexpr bool IsHostByte(char c) { return byte_scan::kHost[static_cast<unsigned char>(c)]; }
 
 /// Visible ASCII without '?' and '#'.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/ascii.h"
+
 namespace sluice::wire {
 namespace {
 
@@ -13,13 +15,6 @@ constexpr std::size_t kSpareBytes = 16U << 10;
 constexpr std::size_t kSpareArguments = 256;
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 char Escaped(char c) {
   switch (c) {
@@ -48,9 +43,8 @@ bool Unquote(std::string_view line, std::size_t& at, char quote, std::string& ou
       out += c;
     } else if (quote == '\'') {
       out += line[at] == '\'' ? line[at++] : c;
-    } else if (line[at] == 'x' && at + 2 < line.size() && HexDigit(line[at + 1]) >= 0 &&
-               HexDigit(line[at + 2]) >= 0) {
-      out += static_cast<char>(HexDigit(line[at + 1]) * 16 + HexDigit(line[at + 2]));
+    } else if (line[at] == 'x' && HexByte(line.substr(at + 1)) >= 0) {
+      out += static_cast<char>(HexByte(line.substr(at + 1)));
       at += 3;
     } else {
       out += Escaped(line[at++]);
@@ -219,10 +213,12 @@ CommandReader::Status CommandReader::ReadArguments() {
     if (line == Line::kPart) return Status::kNeedMore;
     if (line == Line::kWrong || length < 0 ||
         length > static_cast<std::int64_t>(limits_.max_argument)) {
+      is_too_large_ = length > 0;
       return Fail("invalid bulk length");
     }
     const auto size = static_cast<std::size_t>(length);
     if (static_cast<std::size_t>(text - begin_) + size + kEnd.size() > limits_.max_bytes) {
+      is_too_large_ = true;
       return Fail("too big command");
     }
     const auto arrived = static_cast<std::size_t>(end_ - text);
@@ -244,7 +240,10 @@ CommandReader::Status CommandReader::ReadInline() {
   const auto* const newline = static_cast<const char*>(found);
   const std::size_t length =
       found != nullptr ? static_cast<std::size_t>(newline - begin_) : arrived;
-  if (length > limits_.max_inline) return Fail("too big inline request");
+  if (length > limits_.max_inline) {
+    is_too_large_ = true;
+    return Fail("too big inline request");
+  }
   if (found == nullptr) return Status::kNeedMore;
   std::string_view line(begin_, length);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);

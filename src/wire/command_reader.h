@@ -9,7 +9,7 @@
 
 namespace sluice::wire {
 
-/// What one command may cost its reader. More is a protocol error.
+/// Limits of one command. Exceeding them is a protocol error.
 struct CommandLimits {
   std::size_t max_arguments = 16U << 10;
   std::size_t max_argument = 512U << 10;  ///< Bytes of one argument.
@@ -39,7 +39,7 @@ class CommandReader {
   void Feed(std::string_view bytes);
   /// Goes on to the next command, which has at least one argument. Empty ones are skipped.
   Status Next();
-  /// Copies what is not read yet. `arguments()` are gone.
+  /// Copies the unread rest. `arguments()` are gone.
   void Keep();
 
   /// Of the command that Next announced: its name first. Good until anything else is called.
@@ -47,6 +47,14 @@ class CommandReader {
 
   /// In Redis' words: "Protocol error: invalid bulk length". Empty: none.
   [[nodiscard]] const std::string& error() const { return error_; }
+  /// Whether the error is a command or an argument beyond its limit.
+  [[nodiscard]] bool is_too_large() const { return is_too_large_; }
+
+  /// Memory for what has arrived.
+  [[nodiscard]] std::size_t held() const {
+    return kept_.capacity() + unquoted_.capacity() +
+           arguments_.capacity() * sizeof(std::string_view);
+  }
 
   /// Bytes that are not part of a command that Next has announced.
   [[nodiscard]] std::size_t unread() const {
@@ -71,9 +79,10 @@ class CommandReader {
   const char* at_ = nullptr;     ///< How far it is understood.
   const char* end_ = nullptr;    ///< Where what has arrived ends.
   std::vector<std::string_view> arguments_;
-  std::size_t left_ = 0;      ///< Arguments that are still to come; 0: no header was read.
-  std::size_t scanned_ = 0;   ///< No line of an inline command ends so far after `begin_`.
-  bool complete_ = false;     ///< Next has announced what lies between `begin_` and `at_`.
+  std::size_t left_ = 0;     ///< Arguments that are still to come; 0: no header was read.
+  std::size_t scanned_ = 0;  ///< No line of an inline command ends so far after `begin_`.
+  bool complete_ = false;    ///< Next has announced what lies between `begin_` and `at_`.
+  bool is_too_large_ = false;
   bool is_borrowed_ = false;  ///< The bytes are the caller's, not `kept_`.
   std::string kept_;
   std::string unquoted_;  ///< The words of an inline command that were not written plainly.

@@ -6,7 +6,7 @@ namespace sluice::wire {
 namespace {
 
 // Of the room for messages, for the next ones. What grew larger was an exception.
-constexpr std::size_t kKept = std::size_t{16} << 10;
+constexpr std::size_t kKept = std::size_t{4} << 10;
 
 std::size_t LengthIn(std::string_view prefix) {
   std::size_t length = 0;

@@ -26,7 +26,7 @@ class GrpcFrameReader {
   [[nodiscard]] bool compressed() const { return bytes_.front() != '\0'; }
   /// Whether a message has begun and not ended.
   [[nodiscard]] bool in_message() const { return !bytes_.empty() && !whole_; }
-  /// What it holds.
+  /// Bytes that it holds.
   [[nodiscard]] std::size_t held() const { return bytes_.size(); }
 
   /// For another stream.

@@ -82,7 +82,9 @@ TEST(Gzip, GivesBackWhatItTook) {
   std::string small;
   std::string back;
   for (const std::size_t size : {0U, 1U, 1000U, 16384U, 100'000U}) {
-    const std::string text(size, 'a');
+    std::string text;
+    for (std::size_t i = 0; text.size() < size; ++i) text += std::to_string(i) + ",";
+    text.resize(size);
     ASSERT_TRUE(gzip.Compress(text, small));
     EXPECT_EQ(gzip.Decompress(small, size, back), Gzip::Status::kDone) << size;
     EXPECT_EQ(back, text);
@@ -97,6 +99,18 @@ TEST(Gzip, ABombIsNotUnpacked) {
   std::string out;
   EXPECT_EQ(gzip.Decompress(bomb, 1000, out), Gzip::Status::kTooLarge);
   EXPECT_LE(out.capacity(), 64U << 10);
+}
+
+TEST(Gzip, WhatIsManyTimesLargerThanItWasIsABombToo) {
+  Gzip gzip;
+  std::string small;
+  std::string out;
+  ASSERT_TRUE(gzip.Compress(std::string(60'000, 'a'), small));
+  ASSERT_LT(small.size() * 100, 60'000U);
+  EXPECT_EQ(gzip.Decompress(small, 64U << 10, out), Gzip::Status::kTooLarge);
+  EXPECT_LE(out.size(), Gzip::MostFrom(small.size(), 64U << 10) + 1);
+  ASSERT_TRUE(gzip.Compress(std::string(4000, 'a'), small));
+  EXPECT_EQ(gzip.Decompress(small, 64U << 10, out), Gzip::Status::kDone) << "a small one is none";
 }
 
 TEST(Gzip, WhatIsCutOffOrFollowedByMoreIsBroken) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "base/ascii.h"
+
 namespace sluice::wire {
 
 std::string_view NumberOf(GrpcStatus status) {
@@ -12,15 +14,12 @@ std::string_view NumberOf(GrpcStatus status) {
 }
 
 void AppendGrpcMessage(std::string_view message, std::string& out) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   for (const char c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F && c != '%') {
+    if (c >= ' ' && c <= '~' && c != '%') {
       out += c;
     } else {
       out += '%';
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 0xF];
+      AppendHex(c, out, kHexCapitals);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 namespace sluice::wire {
 
-/// What became of a gRPC call, with gRPC's numbers.
+/// The status of a gRPC call, with gRPC's numbers.
 enum class GrpcStatus : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
@@ -30,7 +30,7 @@ enum class GrpcStatus : std::uint8_t {
 /// Its number as `grpc-status` has it.
 [[nodiscard]] std::string_view NumberOf(GrpcStatus status);
 
-/// Appends a message as `grpc-message` has it: what is not visible ASCII, and '%', as %XX.
+/// Appends a message as `grpc-message` has it: '%' and all but visible ASCII as %XX.
 void AppendGrpcMessage(std::string_view message, std::string& out);
 
 }  // namespace sluice::wire

@@ -3,16 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/parse_number.h"
+
 namespace sluice::wire {
 
 std::optional<Micros> ParseGrpcTimeout(std::string_view text) {
   constexpr std::size_t kMostDigits = 8;
   if (text.size() < 2 || text.size() > kMostDigits + 1) return std::nullopt;
-  std::int64_t number = 0;
-  for (const char digit : text.substr(0, text.size() - 1)) {
-    if (digit < '0' || digit > '9') return std::nullopt;
-    number = number * 10 + (digit - '0');
-  }
+  const auto parsed = ParseNumber<std::uint32_t>(text.substr(0, text.size() - 1));
+  if (!parsed) return std::nullopt;
+  const std::int64_t number = *parsed;
   switch (text.back()) {
     case 'H':
       return std::chrono::hours(number);

@@ -7,7 +7,7 @@
 
 namespace sluice::wire {
 
-/// What `grpc-timeout` says: up to eight digits and a unit (H, M, S, m, u, n), as "20m". Parts of a
+/// Parses `grpc-timeout`: up to eight digits and a unit (H, M, S, m, u, n), as "20m". Parts of a
 /// microsecond count as a whole one. Nothing: it is malformed.
 [[nodiscard]] std::optional<Micros> ParseGrpcTimeout(std::string_view text);
 

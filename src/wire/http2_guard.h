@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <sluice/time.h>
 
@@ -16,10 +17,17 @@ enum class Http2Abuse : std::uint8_t {
   kWindowUpdates,  ///< A few bytes at a time.
   kEmptyData,
   kPriorities,     ///< Those, and frames of no known kind.
+  kClosedStreams,  ///< Headers for calls that have ended, which must be decoded all the same.
+  kInflation,      ///< Compressed messages that are much larger than what was sent.
   kContinuations,  ///< Headers that don't end.
   kHeaders,        ///< Few bytes that stand for many.
   kSlowReader,     ///< Answers that are not taken.
 };
+constexpr std::array<std::string_view, 11> LabelsOf(Http2Abuse /*any*/) {
+  return {"resets",        "pings",      "settings",       "window_updates",
+          "empty_data",    "priorities", "closed_streams", "inflation",
+          "continuations", "headers",    "slow_reader"};
+}
 
 /// Counts what a client may do now and then, but not all the time. Each kind has a budget, which
 /// time refills; requests that were answered refill some of them too, for those need pings, windows
@@ -30,9 +38,9 @@ class Http2Guard {
     for (std::size_t i = 0; i < kBounds.size(); ++i) left_[i] = kBounds[i].most * kOne;
   }
 
-  /// False: too much of it. Of the first six kinds.
-  [[nodiscard]] bool Spend(Http2Abuse kind) {
-    return (left_[static_cast<std::size_t>(kind)] -= kOne) >= 0;
+  /// False: too much of it. Of the kinds that have a bound.
+  [[nodiscard]] bool Spend(Http2Abuse kind, std::int64_t count = 1) {
+    return (left_[static_cast<std::size_t>(kind)] -= count * kOne) >= 0;
   }
 
   void Answered() {
@@ -49,13 +57,15 @@ class Http2Guard {
     std::int64_t per_answer;
   };
   // In the order of Http2Abuse.
-  static constexpr std::array<Bound, 6> kBounds{{
+  static constexpr std::array<Bound, 8> kBounds{{
       {.most = 1000, .per_second = 100, .per_answer = 1},      // kResets
       {.most = 1000, .per_second = 100, .per_answer = 1},      // kPings
       {.most = 100, .per_second = 1, .per_answer = 0},         // kSettings
       {.most = 10'000, .per_second = 1000, .per_answer = 10},  // kWindowUpdates
       {.most = 1000, .per_second = 100, .per_answer = 1},      // kEmptyData
       {.most = 1000, .per_second = 10, .per_answer = 1},       // kPriorities
+      {.most = 1000, .per_second = 100, .per_answer = 1},      // kClosedStreams
+      {.most = 8192, .per_second = 4096, .per_answer = 4},     // kInflation, in KiB
   }};
 
   void Add(std::size_t i, std::int64_t more) {

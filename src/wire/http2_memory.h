@@ -19,7 +19,7 @@ class Http2Memory {
   [[nodiscard]] nghttp2_mem* functions() { return &functions_; }
 
  private:
-  /// What lies before each piece. While nobody has the piece, `next` is another such.
+  /// The header of each piece. While the piece is free, `next` is another free one.
   struct alignas(std::max_align_t) Head {
     std::size_t room;
     Head* next;

@@ -14,6 +14,8 @@ constexpr std::uint32_t kStreamWindow = 256U << 10;
 // Of max_header_bytes: who sends so much more means harm.
 constexpr std::size_t kHarmfulHeaders = 4;
 constexpr std::size_t kMostContinuations = 8;
+// Messages that inflate to so many times their size are common.
+constexpr std::size_t kUsualInflation = 8;
 
 std::string_view View(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
@@ -32,7 +34,7 @@ nghttp2_nv ToNv(const Http2Header& header) {
 
 }  // namespace
 
-/// What nghttp2 tells, on its way to the session.
+/// Callbacks of nghttp2, passed on to the session.
 struct Http2Callbacks {
   static Http2Session& Self(void* self) { return *static_cast<Http2Session*>(self); }
 
@@ -64,7 +66,7 @@ struct Http2Callbacks {
     if (Http2Stream* const stream = session.Find(id)) {
       session.handler_.OnData(*stream, View(bytes, size));
     }
-    return 0;
+    return session.Ended();
   }
   static int StreamClosed(nghttp2_session*, std::int32_t id, std::uint32_t /*error*/, void* self) {
     Self(self).OnStreamClosed(id);
@@ -110,7 +112,7 @@ struct Http2Callbacks {
       constexpr std::uint64_t kNever = std::uint64_t{1} << 40;
       nghttp2_option_set_stream_reset_rate_limit(made, kNever, kNever);
       nghttp2_option_set_max_continuations(made, kMostContinuations);
-      // Of frames that nobody knows, the guard hears only so.
+      // Unknown frames reach the guard only here.
       for (int type = NGHTTP2_CONTINUATION + 1; type <= 0xFF; ++type) {
         nghttp2_option_set_user_recv_extension_type(made, static_cast<std::uint8_t>(type));
       }
@@ -195,24 +197,39 @@ void Http2Session::AppendGoAway(std::uint32_t error) {
 }
 
 // For nghttp2: what it returns ends the reading.
-int Http2Session::Spend(Http2Abuse kind) {
-  if (guard_.Spend(kind)) return 0;
+int Http2Session::Spend(Http2Abuse kind, std::int64_t count) {
+  if (guard_.Spend(kind, count)) return 0;
   EndFor(kind);
   return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+void Http2Session::CountInflated(std::size_t compressed, std::size_t size) {
+  const std::size_t usual = compressed * kUsualInflation;
+  if (size <= usual) return;
+  constexpr std::size_t kUnit = 1024;
+  static_cast<void>(
+      Spend(Http2Abuse::kInflation, static_cast<std::int64_t>((size - usual + kUnit - 1) / kUnit)));
 }
 
 Http2Stream* Http2Session::Find(std::int32_t id) const {
   return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session_, id));
 }
 
+bool Http2Session::IsClosed(std::int32_t id) const {
+  return id <= last_stream_ && nghttp2_session_find_stream(session_, id) == nullptr;
+}
+
 int Http2Session::OnBeginFrame(const nghttp2_frame_hd& head) {
-  // Nothing else tells of the end of headers that nghttp2 passes over.
+  // The only notice of the end of headers that nghttp2 passes over.
   if (head.type != NGHTTP2_CONTINUATION) in_headers_ = head.type == NGHTTP2_HEADERS;
   switch (head.type) {
     case NGHTTP2_DATA:
     case NGHTTP2_CONTINUATION:
     case NGHTTP2_GOAWAY:
+      return 0;
     case NGHTTP2_HEADERS:
+      if (IsClosed(head.stream_id)) return Spend(Http2Abuse::kClosedStreams);
+      last_stream_ = std::max(last_stream_, head.stream_id);
       return 0;
     case NGHTTP2_PING:
       return Spend(Http2Abuse::kPings);
@@ -274,7 +291,7 @@ int Http2Session::OnFrame(const nghttp2_frame& frame) {
     handler_.OnHeaders(*stream);
   }
   if (ends) handler_.OnEnd(*stream);
-  return 0;
+  return Ended();
 }
 
 void Http2Session::OnStreamClosed(std::int32_t id) {
@@ -342,6 +359,7 @@ ssize_t Http2Session::ReadBody(Http2Stream& stream, std::span<std::uint8_t> room
   if (stream.sent < stream.body.size()) return static_cast<ssize_t>(size);
   stream.body.clear();
   stream.sent = 0;
+  handler_.OnBodySent(stream);
   if (!stream.body_ended) return static_cast<ssize_t>(size);
   const std::array<nghttp2_nv, 2> trailers{
       ToNv({.name = "grpc-status", .value = stream.status}),
@@ -357,7 +375,7 @@ void Http2Session::Ping(std::uint64_t number) {
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, bytes.data());
 }
 
-void Http2Session::SayGoodbye(std::uint64_t number) {
+void Http2Session::SendGoAway(std::uint64_t number) {
   goodbye_ = number;
   nghttp2_submit_shutdown_notice(session_);
 }

@@ -21,20 +21,22 @@ struct Http2Limits {
   std::size_t max_header_bytes = std::size_t{16} << 10;
 };
 
-/// Whoever answers the requests of a session. Everything is told while the session receives, or
+/// Handles the requests of a session. Callbacks run while the session receives, or
 /// sends; it may be answered there and then.
 class Http2Handler {
  public:
   /// A request begins: room for it, which stays until OnClosed.
   virtual Http2Stream& OnStream() = 0;
   virtual void OnHeader(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
-  /// All headers are there. Past max_header_bytes not all have been told.
+  /// All headers have arrived. Past max_header_bytes not all were reported.
   virtual void OnHeaders(Http2Stream& stream) = 0;
   virtual void OnData(Http2Stream& stream, std::string_view bytes) = 0;
   /// The request is whole.
   virtual void OnEnd(Http2Stream& stream) = 0;
   /// Both sides are done with it, or one has reset it. Nothing more may be done to it.
   virtual void OnClosed(Http2Stream& stream) = 0;
+  /// All of the stream's body so far was sent, and is gone.
+  virtual void OnBodySent(Http2Stream& stream) = 0;
   /// The ping with this number was answered.
   virtual void OnPong(std::uint64_t number) = 0;
 
@@ -42,7 +44,7 @@ class Http2Handler {
   ~Http2Handler() = default;
 };
 
-/// The server's side of an HTTP/2 connection: bytes in, bytes out. No clock: whoever carries it
+/// The server's side of an HTTP/2 connection: bytes in, bytes out. No clock: its transport
 /// says how much time has passed.
 class Http2Session {
  public:
@@ -81,11 +83,15 @@ class Http2Session {
   void Ping(std::uint64_t number);
   /// Asks the client to send no more requests; those on their way are still answered. The ping with
   /// this number follows: who answers it has heard.
-  void SayGoodbye(std::uint64_t number);
+  void SendGoAway(std::uint64_t number);
   /// Requests that come from now on are not answered, and the client knows which.
   void TakeNoMore();
   /// Ends the connection with what the client did.
   void EndFor(Http2Abuse abuse);
+
+  /// A compressed message of so many bytes was inflated to `size`. Ends the connection if there was
+  /// too much of that.
+  void CountInflated(std::size_t compressed, std::size_t size);
 
   /// Time went by.
   void Passed(Micros time) { guard_.Passed(time); }
@@ -96,13 +102,19 @@ class Http2Session {
   friend struct Http2Callbacks;
 
   int OnBeginFrame(const nghttp2_frame_hd& head);
+  /// Whether a stream of the client's was there once, and is not any more.
+  [[nodiscard]] bool IsClosed(std::int32_t id) const;
   int OnFrame(const nghttp2_frame& frame);
   int OnHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(std::int32_t id);
   ssize_t ReadBody(Http2Stream& stream, std::span<std::uint8_t> room, std::uint32_t& flags);
   void OnFatal(int error);
-  [[nodiscard]] int Spend(Http2Abuse kind);
+  /// For nghttp2: nothing more is read once the session has ended.
+  [[nodiscard]] int Ended() const {
+    return end_ == End::kNone ? 0 : static_cast<int>(NGHTTP2_ERR_CALLBACK_FAILURE);
+  }
+  [[nodiscard]] int Spend(Http2Abuse kind, std::int64_t count = 1);
   [[nodiscard]] Http2Stream* Find(std::int32_t id) const;
   void AppendGoAway(std::uint32_t error);
 
@@ -117,6 +129,7 @@ class Http2Session {
   std::optional<std::uint64_t> goodbye_;  // A ping that follows a GOAWAY.
   bool greeted_ = false;
   bool in_headers_ = false;
+  std::int32_t last_stream_ = 0;  ///< The highest that the client has begun.
 };
 
 }  // namespace sluice::wire

@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "wire/byte_scan.h"
 
 namespace sluice::wire {
 namespace {
 
 constexpr int kMostDigits = 16;  // What fits into 64 bits.
-
-int HexDigit(unsigned char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const auto lower = static_cast<unsigned char>(c | 0x20);
-  if (lower >= 'a' && lower <= 'f') return lower - 'a' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -42,7 +36,7 @@ HttpChunks::Step HttpChunks::Read(std::string_view& bytes, const HttpLimits& lim
 HttpChunks::Step HttpChunks::Take(unsigned char byte, const HttpLimits& limits) {
   switch (state_) {
     case State::kFirstDigit:
-      if (HexDigit(byte) < 0) return Fail(400, "a chunk begins with its size");
+      if (HexDigit(static_cast<char>(byte)) < 0) return Fail(400, "a chunk begins with its size");
       digits_ = 0;
       left_ = 0;
       state_ = State::kDigits;
@@ -66,11 +60,11 @@ HttpChunks::Step HttpChunks::Take(unsigned char byte, const HttpLimits& limits) 
     case State::kData:
       return Step::kMore;
     case State::kDataEnd:
-      if (byte != '\r') return Fail(400, "a chunk does not end where its size says");
+      if (byte != '\r') return Fail(400, "a chunk does not end after its size");
       state_ = State::kDataEnded;
       return Step::kMore;
     case State::kDataEnded:
-      if (byte != '\n') return Fail(400, "a chunk does not end where its size says");
+      if (byte != '\n') return Fail(400, "a chunk does not end after its size");
       state_ = State::kFirstDigit;
       return Step::kMore;
     default:
@@ -79,7 +73,7 @@ HttpChunks::Step HttpChunks::Take(unsigned char byte, const HttpLimits& limits) 
 }
 
 HttpChunks::Step HttpChunks::TakeDigit(unsigned char byte, const HttpLimits& limits) {
-  const int digit = HexDigit(byte);
+  const int digit = HexDigit(static_cast<char>(byte));
   if (digit >= 0) {
     if (++digits_ > kMostDigits) return Fail(400, "a chunk's size has too many digits");
     left_ = left_ * 16 + static_cast<std::size_t>(digit);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "wire/byte_scan.h"
 
 namespace sluice::wire {
@@ -13,8 +14,6 @@ constexpr std::size_t kUsualHeaders = 16;
 constexpr std::string_view kVersion = "HTTP/1.1\r\n";
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 std::string_view Between(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
@@ -119,8 +118,8 @@ HttpHead::Step HttpHead::ParseVersion(const char* at) {
     return Fail(400, "a request line ends in HTTP/1.1, carriage return and line feed");
   }
   if (at[5] != '1') {
-    return Fail(505, request_.method == "PRI" ? "HTTP/2 without negotiation is not spoken here"
-                                              : "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return Fail(505, request_.method == "PRI" ? "HTTP/2 without negotiation is not supported"
+                                              : "only HTTP/1.0 and HTTP/1.1 are supported");
   }
   // A later minor version may be answered as the latest that is known.
   request_.minor_version = at[7] == '0' ? 0 : 1;
@@ -148,7 +147,7 @@ HttpHead::Step HttpHead::ParseTarget(const char* question) {
     request_.host = rest.substr(0, slash);
     request_.path = slash == rest.size() ? std::string_view("/") : rest.substr(slash);
     if (!request_.host.empty() && IsHost(request_.host)) return Step::kDone;
-    return Fail(400, "the target's host is none");
+    return Fail(400, "the target's host is invalid");
   }
   return Fail(400, "a target begins with '/', http:// or https://");
 }
@@ -191,7 +190,7 @@ HttpHead::Step HttpHead::ParseHeaders(std::string_view bytes) {
 }
 
 HttpHead::Step HttpHead::RefuseName(const char* begin, const char* at) {
-  if (at == begin && IsBlank(*at)) return Fail(400, "a header goes on in the next line");
+  if (at == begin && IsBlank(*at)) return Fail(400, "a header continues on the next line");
   if (IsBlank(*at)) return Fail(400, "a blank between a header's name and its colon");
   return Fail(400, "a header's line is not a name and a colon");
 }
@@ -211,7 +210,7 @@ HttpHead::Step HttpHead::Understand(HttpName name, std::string_view value) {
   switch (name) {
     case HttpName::kHost:
       if (has_host_) return Fail(400, "there is more than one Host");
-      if (!IsHost(value)) return Fail(400, "the Host is none");
+      if (!IsHost(value)) return Fail(400, "the Host header is invalid");
       has_host_ = true;
       return Step::kDone;
     case HttpName::kContentLength:
@@ -237,10 +236,10 @@ HttpHead::Step HttpHead::UnderstandLength(std::string_view value) {
   constexpr std::size_t kTooMuch = std::size_t{1} << 60;  // Ten times as much still is a number.
   std::size_t length = 0;
   for (const char c : value) {
-    if (!IsDigit(c)) return Fail(400, "the Content-Length is no number");
+    if (!IsDigit(c)) return Fail(400, "the Content-Length is not a number");
     length = std::min(length * 10 + static_cast<std::size_t>(c - '0'), kTooMuch);
   }
-  if (value.empty()) return Fail(400, "the Content-Length is no number");
+  if (value.empty()) return Fail(400, "the Content-Length is not a number");
   if (has_length_ && length != content_length_) {
     return Fail(400, "there is more than one Content-Length");
   }
@@ -273,9 +272,11 @@ void HttpHead::UnderstandConnection(std::string_view value) {
 
 HttpHead::Step HttpHead::Finish() {
   const bool is_old = request_.minor_version == 0;
-  if (!has_host_ && !is_old) return Fail(400, "there is no Host");
+  if (!has_host_ && !is_old) return Fail(400, "the Host header is missing");
   if (chunked_ && has_length_) return Fail(400, "both Transfer-Encoding and Content-Length");
-  if (content_length_ > limits_.max_body) return Fail(413, "the body is too long");
+  if (content_length_ > std::max(limits_.max_body, limits_.max_large_body)) {
+    return Fail(413, "the body is too long");
+  }
   request_.headers = headers_;
   if (request_.host.empty()) request_.host = request_.Get(HttpName::kHost);
   request_.keep_alive = !asks_close_ && (!is_old || asks_keep_alive_);

@@ -10,7 +10,7 @@
 
 namespace sluice::wire {
 
-/// What stands before a request's body: its first line and its headers.
+/// Parser of the head of a request: its first line and its headers.
 ///
 /// Goes forward line by line, and finds an error at the byte that makes it one: the verdict on the
 /// first n bytes never depends on how they came, nor on what follows.

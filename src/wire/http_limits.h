@@ -5,7 +5,7 @@
 
 namespace sluice::wire {
 
-/// What one request may cost its reader.
+/// Limits of one request.
 struct HttpLimits {
   std::size_t max_request_line = 8U << 10;  ///< Without its line end; more is 414.
   /// All headers with their line ends; more is 431. A chunked body's extensions and trailers
@@ -13,6 +13,8 @@ struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
   std::size_t max_headers = 100;    ///< At most 250; more is 431. Trailers likewise.
   std::size_t max_body = 1U << 20;  ///< More is 413.
+  /// Of a body that HttpReader::AllowLargeBody admits; at most `max_body`: there are none.
+  std::size_t max_large_body = 0;
 };
 
 /// Why a request is refused.

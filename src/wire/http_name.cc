@@ -5,7 +5,7 @@
 namespace sluice::wire {
 namespace {
 
-// Length and three letters tell all names apart that we know; the compiler checks it below.
+// Length and three letters distinguish all known names; the compiler checks it below.
 constexpr std::size_t kSlots = 64;
 constexpr std::size_t SlotOf(std::string_view name) {
   const auto letter = [&](std::size_t at) {

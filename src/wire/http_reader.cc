@@ -24,6 +24,8 @@ HttpReader::Status HttpReader::Read(std::string_view& bytes) {
       [[fallthrough]];
     case Stage::kHead:
       return ReadHead(bytes);
+    case Stage::kLargeBody:
+      return BeginBody(bytes);
     case Stage::kFixed:
       return ReadFixedBody(bytes);
     case Stage::kChunked:
@@ -37,6 +39,7 @@ HttpReader::Status HttpReader::Read(std::string_view& bytes) {
 void HttpReader::Begin() {
   head_.Begin();
   stage_ = Stage::kStart;
+  body_limits_.max_body = limits_.max_body;
   empty_lines_ = 0;
   if (kept_size_ > 0) {
     kept_size_ = 0;
@@ -95,10 +98,23 @@ HttpReader::Status HttpReader::ReadHead(std::string_view& bytes) {
   head_at_ = head.data();
   bytes.remove_prefix(head_.size() - kept);
   if (kept > 0) kept_size_ = head_.size();
-  return BeginBody(bytes);
+  return EndHead(bytes);
+}
+
+HttpReader::Status HttpReader::EndHead(std::string_view& bytes) {
+  const bool may_be_large = limits_.max_large_body > limits_.max_body &&
+                            (head_.chunked() || head_.content_length() > limits_.max_body);
+  if (!may_be_large) return BeginBody(bytes);
+  stage_ = Stage::kLargeBody;
+  body_limits_.max_body = limits_.max_body;
+  KeepHead();
+  return Status::kLargeBody;
 }
 
 HttpReader::Status HttpReader::BeginBody(std::string_view& bytes) {
+  if (head_.content_length() > body_limits_.max_body) {
+    return Fail({.status = 413, .reason = "the body is too long"});
+  }
   if (head_.chunked()) {
     stage_ = Stage::kChunked;
     chunks_.Begin();
@@ -127,7 +143,7 @@ HttpReader::Status HttpReader::ReadFixedBody(std::string_view& bytes) {
 }
 
 HttpReader::Status HttpReader::ReadChunks(std::string_view& bytes) {
-  switch (chunks_.Read(bytes, limits_, body_)) {
+  switch (chunks_.Read(bytes, body_limits_, body_)) {
     case HttpChunks::Step::kDone:
       return Complete(body_);
     case HttpChunks::Step::kError:

@@ -26,6 +26,7 @@ namespace sluice::wire {
 ///       switch (reader.Read(bytes)) {
 ///         case HttpReader::Status::kRequest:  Answer(reader.request()); break;
 ///         case HttpReader::Status::kContinue: output += kHttpContinue; break;
+///         case HttpReader::Status::kLargeBody: break;
 ///         case HttpReader::Status::kError:    Refuse(reader.error()); return;
 ///         case HttpReader::Status::kMore:     return;
 ///       }
@@ -36,32 +37,43 @@ class HttpReader {
     kMore,      ///< All of the bytes are taken; there is no whole request yet.
     kRequest,   ///< `request()` is whole.
     kContinue,  ///< `request()` is there but for its body, which comes after "100 Continue".
-    kError,     ///< `error()` says why; nothing more is read.
+    /// `request()` is there but for its body, which may be larger than `max_body`. Unless
+    /// AllowLargeBody is called, a larger one is refused.
+    kLargeBody,
+    kError,  ///< `error()` says why; nothing more is read.
   };
 
-  explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits), head_(limits) {}
+  explicit HttpReader(const HttpLimits& limits = {})
+      : limits_(limits), body_limits_(limits), head_(limits) {}
   HttpReader(const HttpReader&) = delete;
   HttpReader& operator=(const HttpReader&) = delete;
 
   /// Takes from the front of `bytes` what belongs to one request. Call again with what is left.
   Status Read(std::string_view& bytes);
 
+  /// After kLargeBody: lets this request's body have up to `max_large_body` bytes.
+  void AllowLargeBody() { body_limits_.max_body = limits_.max_large_body; }
+
   /// Good until Read is called again, or the bytes that it was read from are gone.
   [[nodiscard]] const HttpRequest& request() const { return head_.request(); }
 
   [[nodiscard]] const HttpError& error() const { return error_; }
 
+  /// Memory for what has arrived of a request.
+  [[nodiscard]] std::size_t held() const { return kept_capacity_ + body_.capacity(); }
+
   /// Whether a request has begun and not ended.
   [[nodiscard]] bool in_request() const {
-    return stage_ == Stage::kHead || stage_ == Stage::kFixed || stage_ == Stage::kChunked;
+    return stage_ != Stage::kStart && stage_ != Stage::kDone && stage_ != Stage::kFailed;
   }
 
  private:
-  enum class Stage : std::uint8_t { kStart, kHead, kFixed, kChunked, kDone, kFailed };
+  enum class Stage : std::uint8_t { kStart, kHead, kLargeBody, kFixed, kChunked, kDone, kFailed };
 
   void Begin();
   Status SkipEmptyLines(std::string_view& bytes);
   Status ReadHead(std::string_view& bytes);
+  Status EndHead(std::string_view& bytes);
   Status BeginBody(std::string_view& bytes);
   Status ReadFixedBody(std::string_view& bytes);
   Status ReadChunks(std::string_view& bytes);
@@ -70,7 +82,8 @@ class HttpReader {
   void Keep(std::string_view bytes);
   void KeepHead();
 
-  HttpLimits limits_;
+  const HttpLimits limits_;
+  HttpLimits body_limits_;  ///< Of this request's body.
   HttpHead head_;
   HttpChunks chunks_;
   HttpError error_;

@@ -96,7 +96,7 @@ TEST(HttpReader, KnowsTheMethods) {
   EXPECT_EQ(verb("DELETE"), HttpMethod::kDelete);
   EXPECT_EQ(verb("OPTIONS"), HttpMethod::kOptions);
   EXPECT_EQ(verb("PROPFIND"), HttpMethod::kOther);
-  EXPECT_EQ(verb("get"), HttpMethod::kOther) << "methods are told apart by case";
+  EXPECT_EQ(verb("get"), HttpMethod::kOther) << "methods are case-sensitive";
   EXPECT_EQ(verb("M-SEARCH"), HttpMethod::kOther);
 }
 
@@ -208,7 +208,7 @@ TEST(HttpReader, WantsExactlyOneHost) {
   EXPECT_EQ(ErrorOf(Get("", "1.0")), 0);
 }
 
-TEST(HttpReader, RefusesBodiesWhoseLengthIsInDoubt) {
+TEST(HttpReader, RefusesBodiesOfAmbiguousLength) {
   const std::vector<std::pair<std::string, int>> cases = {
       {"Content-Length: 5\r\nContent-Length: 6\r\n", 400},
       {"Content-Length: 5, 5\r\n", 400},
@@ -326,7 +326,7 @@ TEST(HttpReader, StopsAtItsLimits) {
   EXPECT_EQ(chunks("0\r\nA: " + std::string(40, 'a')), 431);
 }
 
-TEST(HttpReader, HasUsualLimitsUnlessTold) {
+TEST(HttpReader, HasUsualLimitsByDefault) {
   EXPECT_EQ(ErrorOf("GET /" + std::string(8178, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
   EXPECT_EQ(ErrorOf("GET /" + std::string(8179, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 414);
   EXPECT_EQ(ErrorOf(Get("Host: a\r\nX: " + std::string(16370, 'a') + "\r\n")), 0);
@@ -350,6 +350,65 @@ TEST(HttpReader, KeepsTheConnectionAsTheVersionAndTheClientSay) {
   EXPECT_FALSE(keep("1.0", ""));
   EXPECT_TRUE(keep("1.0", "Connection: Keep-Alive\r\n"));
   EXPECT_FALSE(keep("1.0", "Connection: keep-alive, close\r\n"));
+}
+
+TEST(HttpReader, ALargeBodyIsReadOnlyIfItIsAllowed) {
+  constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
+  const std::string fixed = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n";
+  const std::string chunked = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const auto& [head, body] : {std::pair(fixed, std::string("12345678")),
+                                   {chunked, "4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n"}}) {
+    for (const bool allow : {false, true}) {
+      HttpReader reader(kLimits);
+      {
+        const std::string gone = head;
+        std::string_view bytes = gone;
+        ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+        EXPECT_TRUE(bytes.empty());
+      }
+      EXPECT_TRUE(reader.in_request());
+      EXPECT_EQ(reader.request().host, "a") << "its head can be looked at";
+      if (allow) reader.AllowLargeBody();
+      std::string_view bytes = body;
+      if (!allow) {
+        ASSERT_EQ(reader.Read(bytes), Status::kError);
+        EXPECT_EQ(reader.error().status, 413);
+        continue;
+      }
+      ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+      EXPECT_EQ(reader.request().body, "12345678");
+      // The next request has the usual limit again.
+      const std::string next = fixed + body;
+      bytes = next;
+      ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+      EXPECT_EQ(reader.Read(bytes), Status::kError);
+    }
+  }
+}
+
+TEST(HttpReader, ABodyLargerThanAnyIsRefusedWithItsHead) {
+  constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
+  EXPECT_EQ(ErrorOf("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", kLimits), 413);
+  HttpReader reader(kLimits);
+  const std::string text = Chunked("9\r\n");
+  std::string_view bytes = text;
+  ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+  reader.AllowLargeBody();
+  ASSERT_EQ(reader.Read(bytes), Status::kError);
+  EXPECT_EQ(reader.error().status, 413);
+}
+
+TEST(HttpReader, ALargeBodyMayBeHeldBackUntilItIsAskedFor) {
+  constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
+  HttpReader reader(kLimits);
+  std::string_view bytes =
+      "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n";
+  ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+  reader.AllowLargeBody();
+  ASSERT_EQ(reader.Read(bytes), Status::kContinue);
+  bytes = "12345678";
+  ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+  EXPECT_EQ(reader.request().body, "12345678");
 }
 
 TEST(HttpReader, AsksForTheBodyThatIsHeldBack) {

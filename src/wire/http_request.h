@@ -34,8 +34,8 @@ struct HttpRequest {
   std::string_view target;  ///< As it was sent.
   /// The target's path up to '?', not decoded: begins with '/', or is "*" for OPTIONS.
   std::string_view path;
-  std::string_view query;  ///< What follows the '?', not decoded.
-  /// Whom the client believes to talk to: of an absolute target, else of the Host header.
+  std::string_view query;  ///< The part after '?', not decoded.
+  /// The requested host: of an absolute target, otherwise of the Host header.
   std::string_view host;
   int minor_version = 1;  ///< HTTP/1.0 or HTTP/1.1
   bool keep_alive = true;

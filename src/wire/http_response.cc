@@ -1,5 +1,6 @@
 #include "wire/http_response.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -10,6 +11,7 @@ namespace sluice::wire {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kJson = "application/json";
 // Of a body that is not there yet: most have so many digits, and the others are moved.
 constexpr std::string_view kUsualLength = "000";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
@@ -53,9 +55,9 @@ void AppendValue(std::string& output, std::string_view value) {
 }  // namespace
 
 HttpResponse::HttpResponse(std::string& output, int status, std::string_view date,
-                           const HttpAsked& asked)
+                           const HttpResponseOptions& options)
     : output_(output),
-      head_only_(asked.head_only),
+      head_only_(options.head_only),
       has_length_(status >= 200 && status != 204 && status != 304) {
   if (const std::string_view line = UsualLine(status); !line.empty()) {
     output_.append(line);
@@ -65,9 +67,9 @@ HttpResponse::HttpResponse(std::string& output, int status, std::string_view dat
     output_.append(" ").append(HttpReason(status)).append("\r\nDate: ");
   }
   output_.append(date);
-  if (!asked.keep_alive) {
+  if (!options.keep_alive) {
     output_.append("\r\nConnection: close");
-  } else if (asked.minor_version == 0) {
+  } else if (options.minor_version == 0) {
     output_.append("\r\nConnection: keep-alive");
   }
 }
@@ -79,10 +81,22 @@ HttpResponse& HttpResponse::Add(std::string_view name, std::string_view value) {
   return *this;
 }
 
+// In one piece: a response to a check has several of them.
 HttpResponse& HttpResponse::Add(std::string_view name, std::int64_t value) {
-  if (!IsName(name)) return *this;
-  output_.append(kLineEnd).append(name).append(": ");
-  AppendNumber(output_, value);
+  constexpr std::size_t kMaxName = 40;
+  if (name.size() > kMaxName) return Add(name, std::string_view(std::to_string(value)));
+  std::array<char, kMaxName + kDigits + 4> line;
+  char* at = std::copy(kLineEnd.begin(), kLineEnd.end(), line.data());
+  bool is_name = !name.empty();
+  for (const char c : name) {
+    is_name &= IsTokenByte(c);
+    *at++ = c;
+  }
+  if (!is_name) return *this;
+  *at++ = ':';
+  *at++ = ' ';
+  at = std::to_chars(at, line.data() + line.size(), value).ptr;
+  output_.append(line.data(), at);
   return *this;
 }
 
@@ -107,12 +121,15 @@ void HttpResponse::Finish() {
 }
 
 std::string& HttpResponse::BeginBody(std::string_view content_type) {
-  if (has_length_) {
+  if (has_length_ && content_type == kJson) {
+    output_.append("\r\nContent-Type: application/json\r\nContent-Length: 000\r\n\r\n");
+  } else if (has_length_) {
     output_.append("\r\nContent-Type: ");
     AppendValue(output_, content_type);
-    output_.append("\r\nContent-Length: ").append(kUsualLength);
+    output_.append("\r\nContent-Length: ").append(kUsualLength).append(kHeadEnd);
+  } else {
+    output_.append(kHeadEnd);
   }
-  output_.append(kHeadEnd);
   body_at_ = output_.size();
   return output_;
 }
@@ -124,7 +141,11 @@ void HttpResponse::EndBody() {
     const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), length);
     const auto size = static_cast<std::size_t>(end - digits.data());
     const std::size_t at = body_at_ - kHeadEnd.size() - kUsualLength.size();
-    output_.replace(at, kUsualLength.size(), digits.data(), size);
+    if (size == kUsualLength.size()) {
+      std::copy_n(digits.data(), size, output_.data() + at);
+    } else {
+      output_.replace(at, kUsualLength.size(), digits.data(), size);
+    }
     body_at_ = at + size + kHeadEnd.size();
   }
   if (head_only_ || !has_length_) output_.resize(body_at_);

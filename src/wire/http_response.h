@@ -10,16 +10,16 @@
 
 namespace sluice::wire {
 
-/// What a client that sent `Expect: 100-continue` waits for.
+/// The interim response to `Expect: 100-continue`.
 inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What an answer has to know of its request.
-struct HttpAsked {
+/// Properties of a request that determine its response.
+struct HttpResponseOptions {
   int minor_version = 1;
   bool keep_alive = true;  ///< Whether the connection is good for another request.
   bool head_only = false;  ///< HEAD: everything but the body.
 
-  [[nodiscard]] static HttpAsked By(const HttpRequest& request) {
+  [[nodiscard]] static HttpResponseOptions For(const HttpRequest& request) {
     return {.minor_version = request.minor_version,
             .keep_alive = request.keep_alive,
             .head_only = request.verb == HttpMethod::kHead};
@@ -29,13 +29,14 @@ struct HttpAsked {
 /// Appends one response to a string: first what every response has, then headers, then the body.
 /// One of the Finish or EndBody must be the last.
 ///
-///     HttpResponse response(output, 200, date, HttpAsked::By(request));
+///     HttpResponse response(output, 200, date, HttpResponseOptions::For(request));
 ///     response.Add("X-RateLimit-Limit", limit);
 ///     response.Finish("application/json", body);
 class HttpResponse final : public HeaderSink {
  public:
   /// `date` is the value of the Date header: HttpDate has it.
-  HttpResponse(std::string& output, int status, std::string_view date, const HttpAsked& asked);
+  HttpResponse(std::string& output, int status, std::string_view date,
+               const HttpResponseOptions& options);
 
   /// Control bytes in a value become blanks, so that no value can end its line. A header whose name
   /// is none is left out.

@@ -6,7 +6,7 @@
 namespace sluice::wire {
 
 /// The fields of one protobuf message, one after the other. Copies nothing and allocates nothing.
-/// A field that nobody asks for is passed over, without a look into it. What is malformed ends the
+/// A field that is not asked for is skipped without being parsed. Malformed input ends the
 /// reading: what is cut off, numbers of more than 64 bits, groups (no proto3 message has any), and
 /// fields whose value is of another kind than is asked for.
 ///
@@ -35,7 +35,7 @@ class ProtoReader {
   /// string, bytes or a message; points into what is read. Text is not checked to be UTF-8.
   std::string_view Bytes();
 
-  /// For whoever finds the value itself malformed.
+  /// For callers that find the value itself malformed.
   void Refuse() { ok_ = false; }
   [[nodiscard]] bool ok() const { return ok_; }
 

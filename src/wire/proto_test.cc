@@ -55,7 +55,7 @@ TEST(ProtoReaderTest, ReadsWhatTheSpecificationShows) {
   EXPECT_TRUE(text.ok());
 }
 
-TEST(ProtoReaderTest, FieldsThatNobodyKnowsArePassedOver) {
+TEST(ProtoReaderTest, UnknownFieldsAreSkipped) {
   const std::string message =
       "\x08\x01"s  // 1: varint
       "\x11"s

@@ -29,7 +29,7 @@ class ProtoWriter {
   ProtoWriter& Uint(std::uint32_t field, std::uint64_t value);
   ProtoWriter& Bytes(std::uint32_t field, std::string_view value);
 
-  /// What is written until its End is the message. Always there, also if it is empty.
+  /// Begins a message, which ends with its End. It is written even if it is empty.
   [[nodiscard]] Message Begin(std::uint32_t field);
   void End(Message message);
 

@@ -13,7 +13,7 @@ struct ReplyPlace {
   ReplyPlace* next = nullptr;
 };
 
-/// Places that nobody needs, kept for the next who does. For all queues of one thread, which it
+/// Unused places, kept for reuse. For all queues of one thread, which it
 /// must outlive.
 class ReplyPlaces {
  public:

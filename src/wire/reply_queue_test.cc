@@ -92,7 +92,7 @@ TEST(ReplyQueue, UsesPlacesAgainThatAreFreeAndBeginsThemEmpty) {
   EXPECT_EQ(output, "aaa");
 }
 
-TEST(ReplyQueue, GivesPlacesBackThatNobodyFinished) {
+TEST(ReplyQueue, ReturnsPlacesOfUnfinishedReplies) {
   std::string output;
   ReplyPlaces places;
   const ReplyPlace* kept = nullptr;

@@ -1,12 +1,13 @@
 """Four servers on one Redis, whatever its form, admit together exactly what one would."""
 
-import socket
-import threading
 import unittest
 
 from faults import servers_on
-from places import Cluster, Sentinel, Single, read_reply
-from running import PATIENCE
+
+from support.environment import run_in_parallel
+from support.http1 import read_response
+from support.redis_servers import Cluster, RedisServer, Sentinel
+from support.resp import read_reply
 
 LIMIT = 1000
 RULES = f"rules: [{{ id: api, algorithm: fixed_window, limit: {LIMIT}, window: 30d }}]\n"
@@ -14,50 +15,41 @@ KEYS = [f"user{number}" for number in range(5)]
 CALLS = 100  # Of each caller, for each key. Four callers at each of four servers: 1600 for a limit of 1000.
 
 
-def ask_over_http(server, admitted):
-    with socket.create_connection(("127.0.0.1", server.http), PATIENCE) as client, client.makefile("rb") as stream:
+def check_over_http(server):
+    admitted = []
+    with server.connect(server.http) as client, client.makefile("rb") as stream:
         for key in KEYS:
             client.sendall(f"GET /api/v1/rate-limit/check?key={key} HTTP/1.1\r\nHost: h\r\n\r\n".encode() * CALLS)
             for _ in range(CALLS):
-                status = stream.readline().split()[1]
-                length = 0
-                while (line := stream.readline().strip().lower()) != b"":
-                    if line.startswith(b"content-length:"):
-                        length = int(line.split(b":")[1])
-                    if line.startswith(b"x-ratelimit-degraded"):
-                        raise AssertionError("degraded, though nothing is wrong")
-                stream.read(length)
-                admitted.append((key, status == b"200"))
+                response = read_response(stream)
+                if "X-RateLimit-Degraded" in response.headers:
+                    raise AssertionError("degraded, though nothing is wrong")
+                admitted.append((key, response.status == 200))
+    return admitted
 
 
-def ask_over_resp(server, admitted):
-    with socket.create_connection(("127.0.0.1", server.resp), PATIENCE) as client, client.makefile("rb") as stream:
+def check_over_resp(server):
+    admitted = []
+    with server.connect(server.resp) as client, client.makefile("rb") as stream:
         for key in KEYS:
             client.sendall(f"SLUICE.CHECK api_key {key}\r\n".encode() * CALLS)
             for _ in range(CALLS):
                 admitted.append((key, read_reply(stream)[0] == "1"))
+    return admitted
 
 
 class FourServers(unittest.TestCase):
-    def expect_exact(self, place):
+    def expect_exact(self, redis):
         # With time to connect, also on a busy machine.
-        with place, servers_on(place.url, 4, RULES, deadline="30s") as servers:
-            admitted = []
-            threads = [
-                threading.Thread(target=ask, args=(server, admitted))
-                for server in servers
-                for ask in (ask_over_http, ask_over_resp) * 2
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            self.assertEqual(len(admitted), len(threads) * len(KEYS) * CALLS, "somebody was not answered")
+        with redis, servers_on(redis.url, 4, RULES, deadline="30s") as servers:
+            callers = [(check, server) for server in servers for check in (check_over_http, check_over_resp) * 2]
+            admitted = sum(run_in_parallel(lambda check, server: check(server), *callers), [])
+            self.assertEqual(len(admitted), len(callers) * len(KEYS) * CALLS, "some calls were not answered")
             for key in KEYS:
                 self.assertEqual(admitted.count((key, True)), LIMIT, key)
 
     def test_on_one_redis(self):
-        self.expect_exact(Single())
+        self.expect_exact(RedisServer())
 
     def test_on_sentinel(self):
         self.expect_exact(Sentinel())

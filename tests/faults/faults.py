@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -9,20 +10,20 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 from load import RULES, Load, Report  # noqa: E402
 from partition import FAR, NEAR, Network  # noqa: E402
-from places import Cluster, Sentinel, Single  # noqa: E402
-from proxy import Proxy  # noqa: E402
-from running import Server, rules_in, until  # noqa: E402
 
+from support.environment import wait_until
+from support.files import write_rules
+from support.redis_servers import Cluster, RedisServer, Sentinel
+from support.sluice import Server
+from support.tcp_proxy import TcpProxy
 
 @contextlib.contextmanager
 def servers_on(url, count=2, rules=RULES, deadline="50ms"):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        path = rules_in(folder, rules)
-        flags = ("--rules", str(path), "--store", url, "--store-deadline", deadline)
-        yield [stack.enter_context(Server(*flags)) for _ in range(count)]
+        flags = ("--rules", write_rules(folder, rules))
+        yield [stack.enter_context(Server(*flags, store=url, store_deadline=deadline)) for _ in range(count)]
 
 
 def open_files(servers):
@@ -32,11 +33,8 @@ def open_files(servers):
 def run(fault, url, strike, quiet=0.5):
     """`strike(load)` makes the fault happen, and returns when Redis accepts writes again, with the moment."""
     with servers_on(url) as servers, Load(servers) as load:
-        if not until(lambda: len(load.calls) > 300 and not load.degraded_since(time.monotonic() - 0.3)):
-            raise AssertionError("it does not begin well")
-        load.calls.clear()
-        if not until(lambda: len(load.calls) > 200):
-            raise AssertionError("nobody is answered")
+        load.await_start()
+        wait_until(lambda: len(load.calls) > 200, "calls are answered")
         files = open_files(servers)
         began = time.monotonic()
         accepted = strike(load)
@@ -47,44 +45,43 @@ def run(fault, url, strike, quiet=0.5):
     return report
 
 
-def when_accepting(place):
-    if not until(place.accepts_writes):
-        raise AssertionError("Redis does not accept writes again")
+def when_accepting(redis):
+    wait_until(redis.accepts_writes, "Redis accepts writes again")
     return time.monotonic()
 
 
 def killed_primary_of_sentinels():
-    with Sentinel() as place:
+    with Sentinel() as redis:
 
         def strike(_):
-            place.primary.kill()
-            return when_accepting(place)
+            redis.primary.kill()
+            return when_accepting(redis)
 
-        return run("Sentinel: kill -9 of the primary", place.url, strike)
+        return run("Sentinel: kill -9 of the primary", redis.url, strike)
 
 
 def killed_primary_of_cluster():
-    with Cluster() as place:
+    with Cluster() as redis:
 
         def strike(_):
-            place.primaries[0].kill()
-            return when_accepting(place)
+            redis.primaries[0].kill()
+            return when_accepting(redis)
 
-        return run("Cluster: kill -9 of a primary", place.url, strike)
+        return run("Cluster: kill -9 of a primary", redis.url, strike)
 
 
 def stopped(seconds=2.0):
-    with Single() as place:
+    with RedisServer() as redis:
 
         def strike(load):
-            place.server.pause()
+            redis.pause()
             began = time.monotonic()
             load.await_degraded(began)
             time.sleep(max(0.0, began + seconds - time.monotonic()))
-            place.server.resume()
-            return when_accepting(place)
+            redis.resume()
+            return when_accepting(redis)
 
-        return run(f"SIGSTOP for {seconds:g} s", place.url, strike)
+        return run(f"SIGSTOP for {seconds:g} s", redis.url, strike)
 
 
 def stopped_for_long():
@@ -92,19 +89,19 @@ def stopped_for_long():
 
 
 def killed_and_started_again():
-    with Single("--appendonly", "yes", "--appendfsync", "always") as place:
+    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as redis:
 
         def strike(_):
-            place.server.kill()
+            redis.kill()
             time.sleep(1)
-            place.server.start()
-            return when_accepting(place)
+            redis.start()
+            return when_accepting(redis)
 
-        return run("kill -9 and a restart, appendfsync always", place.url, strike)
+        return run("kill -9 and a restart, appendfsync always", redis.url, strike)
 
 
 def cut_connections():
-    with Single() as place, Proxy(place.server.port) as proxy:
+    with RedisServer() as redis, TcpProxy(redis.port) as proxy:
 
         def strike(_):
             for _ in range(10):
@@ -116,58 +113,58 @@ def cut_connections():
 
 
 def forgotten_scripts():
-    with Single() as place:
+    with RedisServer() as redis:
 
         def strike(_):
             for _ in range(50):
-                place.server.send("SCRIPT", "FLUSH")
+                redis.send("SCRIPT", "FLUSH")
                 time.sleep(0.01)
             return time.monotonic()
 
-        return run("SCRIPT FLUSH, fifty times", place.url, strike)
+        return run("SCRIPT FLUSH, fifty times", redis.url, strike)
 
 
 def no_memory():
-    with Single() as place:
+    with RedisServer() as redis:
 
         def strike(load):
             began = time.monotonic()
-            place.server.send("CONFIG", "SET", "maxmemory", "1")
+            redis.send("CONFIG", "SET", "maxmemory", "1")
             load.await_degraded(began)
             time.sleep(0.5)
-            place.server.send("CONFIG", "SET", "maxmemory", "0")
-            return when_accepting(place)
+            redis.send("CONFIG", "SET", "maxmemory", "0")
+            return when_accepting(redis)
 
-        return run("maxmemory with noeviction", place.url, strike)
+        return run("maxmemory with noeviction", redis.url, strike)
 
 
 def read_only():
-    with Single() as place:
+    with RedisServer() as redis:
 
         def strike(load):
             began = time.monotonic()
-            place.server.send("CONFIG", "SET", "replica-serve-stale-data", "yes")
-            place.server.send("REPLICAOF", "127.0.0.1", "1")
+            redis.send("CONFIG", "SET", "replica-serve-stale-data", "yes")
+            redis.send("REPLICAOF", "127.0.0.1", "1")
             load.await_degraded(began)
             time.sleep(0.5)
-            place.server.send("REPLICAOF", "NO", "ONE")
-            return when_accepting(place)
+            redis.send("REPLICAOF", "NO", "ONE")
+            return when_accepting(redis)
 
-        return run("READONLY after a switch", place.url, strike)
+        return run("READONLY after a switch", redis.url, strike)
 
 
 def wrong_password():
-    with Single() as place, tempfile.TemporaryDirectory() as folder:
+    with RedisServer() as redis, tempfile.TemporaryDirectory() as folder:
         secret = Path(folder) / "password"
         secret.write_text("right", encoding="utf-8")
-        place.server.send("CONFIG", "SET", "requirepass", "right")
-        url = f"{place.url}?password_file={secret}"
+        redis.send("CONFIG", "SET", "requirepass", "right")
+        url = f"{redis.url}?password_file={secret}"
 
         def strike(load):
             began = time.monotonic()
             secret.write_text("wrong", encoding="utf-8")
-            command = ["redis-cli", "-p", str(place.server.port), "-a", "right", "CLIENT", "KILL", "TYPE", "normal"]
-            os.spawnlp(os.P_WAIT, "sh", "sh", "-c", " ".join(command) + " >/dev/null 2>&1")
+            command = ["redis-cli", "-p", str(redis.port), "-a", "right", "CLIENT", "KILL", "TYPE", "normal"]
+            subprocess.run(command, capture_output=True, check=False)
             load.await_degraded(began)
             time.sleep(0.5)
             secret.write_text("right", encoding="utf-8")
@@ -177,7 +174,7 @@ def wrong_password():
 
 
 def slow_replies():
-    with Single() as place, Proxy(place.server.port) as proxy:
+    with RedisServer() as redis, TcpProxy(redis.port) as proxy:
 
         def strike(load):
             began = time.monotonic()
@@ -191,37 +188,37 @@ def slow_replies():
 
 
 def expect_ok(node, *words):
-    if (told := node.send(*words)) not in ("OK", "NOKEY"):
-        raise AssertionError(f"{' '.join(map(str, words))}: {told}")
+    if (reply := node.send(*words)) not in ("OK", "NOKEY"):
+        raise AssertionError(f"{' '.join(map(str, words))}: {reply}")
 
 
-def move_slot(place, slot, source, target):
-    from_node, to_node = place.primaries[source], place.primaries[target]
-    expect_ok(to_node, "CLUSTER", "SETSLOT", slot, "IMPORTING", place.ids[source])
-    expect_ok(from_node, "CLUSTER", "SETSLOT", slot, "MIGRATING", place.ids[target])
+def move_slot(redis, slot, source, target):
+    from_node, to_node = redis.primaries[source], redis.primaries[target]
+    expect_ok(to_node, "CLUSTER", "SETSLOT", slot, "IMPORTING", redis.ids[source])
+    expect_ok(from_node, "CLUSTER", "SETSLOT", slot, "MIGRATING", redis.ids[target])
     while keys := from_node.send("CLUSTER", "GETKEYSINSLOT", slot, 10):
         expect_ok(from_node, "MIGRATE", "127.0.0.1", to_node.port, "", 0, 1000, "KEYS", *keys)
     # The new owner first: in between, both would send clients to each other.
-    for node in (to_node, from_node, place.primaries[3 - source - target]):
-        expect_ok(node, "CLUSTER", "SETSLOT", slot, "NODE", place.ids[target])
+    for node in (to_node, from_node, redis.primaries[3 - source - target]):
+        expect_ok(node, "CLUSTER", "SETSLOT", slot, "NODE", redis.ids[target])
 
 
 def moved_slots():
     """Every slot that has a key goes to another primary."""
-    with Cluster() as place:
+    with Cluster() as redis:
 
         def strike(_):
             end = time.monotonic() + 1.5
             moved = set()  # Each once: the nodes need some time to agree.
             while time.monotonic() < end or not moved:
-                for source, node in enumerate(place.primaries):
+                for source, node in enumerate(redis.primaries):
                     slots = {node.send("CLUSTER", "KEYSLOT", key) for key in node.send("KEYS", "*")}
                     for slot in slots - moved:
-                        move_slot(place, slot, source, (source + 1) % 3)
+                        move_slot(redis, slot, source, (source + 1) % 3)
                         moved.add(slot)
             return time.monotonic()
 
-        return run("Cluster: slots moved under load", place.url, strike)
+        return run("Cluster: slots moved under load", redis.url, strike)
 
 
 def partitioned():
@@ -229,27 +226,22 @@ def partitioned():
     with Network() as network, contextlib.ExitStack() as stack:
         if not network.made:
             raise unittest.SkipTest("network namespaces are not permitted here")
-        place = stack.enter_context(Sentinel(FAR, NEAR, network.on_far_side("/usr/bin/redis-server")))
-        path = rules_in(network.folder.name, RULES)
-        flags = ("--rules", str(path), "--store", place.url)
+        redis = stack.enter_context(Sentinel(FAR, NEAR, network.on_far_side("/usr/bin/redis-server")))
+        flags = ("--rules", write_rules(network.folder.name, RULES), "--store", redis.url)
         near = stack.enter_context(Server(*flags))
         unix_socket = str(Path(network.folder.name) / "far.sock")
         program = {"SLUICE": network.on_far_side(os.path.abspath(os.environ["SLUICE"]))}
         with unittest.mock.patch.dict(os.environ, program):
             far = stack.enter_context(Server(*flags, unix_socket=unix_socket))
-        far.unix_socket = unix_socket
         with Load([near, far]) as load:
-            if not until(lambda: len(load.calls) > 300 and not load.degraded_since(time.monotonic() - 0.3)):
-                raise AssertionError("it does not begin well")
-            load.calls.clear()
+            load.await_start()
             began = time.monotonic()
             network.cut()
-            when_accepting(place)
+            when_accepting(redis)
             time.sleep(1)  # Both live, and both are asked.
             network.mend()
             mended = time.monotonic()
-            if not until(lambda: "name=sluice" not in place.primary.send("CLIENT", "LIST")):
-                raise AssertionError("a server still asks the old primary")
+            wait_until(lambda: "name=sluice" not in redis.primary.send("CLIENT", "LIST"), "no server uses the old primary")
             exact = time.monotonic()
             load.await_exact()
         report = Report("Sentinel: a partition, both sides live", load.calls, began, mended)

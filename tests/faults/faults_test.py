@@ -1,11 +1,11 @@
-"""Whatever happens to Redis, callers are answered in time and as their rules say, and it heals by itself."""
+"""Whatever happens to Redis, callers are answered in time and as their rules say, and the servers recover."""
 
 import unittest
 
 import faults
 from load import Report
 
-# Machines that run tests are busy with other things, too: the table tells the real figures.
+# Machines that run tests are busy; `./dev bench faults` prints the real figures.
 SOON = 1.0
 HEALED = 5.0
 # Two servers of two loops each may know a few more nodes of a cluster than before, or wait for a sentinel's answer.
@@ -13,7 +13,7 @@ A_FEW = 16
 
 
 class Faults(unittest.TestCase):
-    def judge(self, fault):
+    def assert_survived(self, fault):
         report = fault()
         print(report, flush=True)
         self.assertLess(report.worst, SOON, "a caller waited for too long")
@@ -27,7 +27,7 @@ class Faults(unittest.TestCase):
 
 
 def add(fault):
-    setattr(Faults, f"test_{fault.__name__}", lambda self: self.judge(fault))
+    setattr(Faults, f"test_{fault.__name__}", lambda self: self.assert_survived(fault))
 
 
 for each in faults.FAULTS:

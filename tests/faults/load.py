@@ -1,9 +1,11 @@
-"""Callers that ask all the time, and a book of what they were told."""
+"""Callers that send checks all the time, and a record of the answers."""
 
 import http.client
-import socket
 import threading
 import time
+
+from support import resp
+from support.environment import TIMEOUT, wait_until
 
 LIMIT = 100
 ROUND = 300  # Calls for one key of each rule, before all go on to the next.
@@ -65,14 +67,13 @@ class Load:
 
     def run(self, server):
         connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=30)
-        if path := getattr(server, "unix_socket", None):
-            connection.sock = socket.socket(socket.AF_UNIX)
-            connection.sock.connect(path)
+        if server.unix_socket:
+            connection.sock = resp.connect(server.unix_socket, TIMEOUT)
         try:
             while not self.stopping.is_set():
                 self.calls.append(self.call(connection))
                 time.sleep(self.pause)
-        except Exception as error:  # pylint: disable=broad-exception-caught  # Told by the one who waits.
+        except Exception as error:  # pylint: disable=broad-exception-caught  # Raised by __exit__.
             self.failed.append(error)
         finally:
             connection.close()
@@ -93,22 +94,18 @@ class Load:
     def degraded_since(self, moment):
         return [call for call in list(self.calls) if call.began >= moment and call.degraded]
 
+    def await_start(self):
+        """Returns when Redis decides all calls; forgets the calls until then."""
+        wait_until(lambda: len(self.calls) > 300 and not self.degraded_since(time.monotonic() - 0.3), "no call is degraded")
+        self.calls.clear()
+
     def await_degraded(self, moment):
-        """Whether anybody was answered without Redis."""
-        give_up = time.monotonic() + 20
-        while not self.degraded_since(moment):
-            if time.monotonic() > give_up:
-                return False
-            time.sleep(0.01)
-        return True
+        """Returns when a call was answered without Redis."""
+        wait_until(lambda: self.degraded_since(moment), "calls are degraded")
 
     def await_exact(self, quiet=0.5):
-        """Returns once nobody was answered without Redis for a while."""
-        give_up = time.monotonic() + 30
-        while self.degraded_since(time.monotonic() - quiet):
-            if time.monotonic() > give_up:
-                raise AssertionError("still degraded")
-            time.sleep(0.02)
+        """Returns when no call was answered without Redis for a while."""
+        wait_until(lambda: not self.degraded_since(time.monotonic() - quiet), "no call is degraded")
 
 
 class Report:
@@ -130,7 +127,7 @@ class Report:
                 admitted[call.key] = admitted.get(call.key, 0) + 1
         self.twice = sum(max(0, count - LIMIT) for count in admitted.values())
         self.more_files = 0  # That the servers have open than before.
-        # Of the last second before the fault: what a replica may not have heard of.
+        # Of the last second before the fault: what may not have been replicated.
         self.recent = sum(began - 1 <= call.began < began for call in calls)
 
     HEAD = f"{'fault':<44}{'calls':>7}{'degraded':>9}{'worst ms':>9}{'wrong':>6}{'twice':>6}{'s to exact':>11}"

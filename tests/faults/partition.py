@@ -39,7 +39,7 @@ class Network:
         ip("-n", self.far_side, "route", "del", "blackhole", f"{NEAR}/32")
 
     def on_far_side(self, program):
-        """A program that runs `program` over there."""
+        """A script that runs `program` on the far side."""
         path = Path(self.folder.name) / Path(program).name
         path.write_text(f'#!/bin/sh\nexec ip netns exec {self.far_side} {program} "$@"\n', encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)

@@ -1,21 +1,18 @@
-"""The server as a client made with grpc++ sees it: a second opinion on gRPC, independent of our own."""
+"""The server as a client made with grpc++ sees it, independent of our own gRPC."""
 
 import json
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/server"))
-from running import PATIENCE, Redis, Server, until  # noqa: E402
-from tls_test import Authority  # noqa: E402
+from support.certificates import Authority, tls_flags
+from support.environment import TIMEOUT, wait_until
+from support.ports import free_port
+from support.redis_servers import RedisServer
+from support.sluice import ServerTest
 
 OK, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 0, 4, 8, 12  # Statuses of gRPC.
-DECIDED = 'rate_limiter_calls_total{protocol="grpc",outcome="allowed"}'
 CALL = "envoy.service.ratelimit.v3.RateLimitService"
 
 # Windows of a year: none ends while a test runs.
@@ -32,6 +29,10 @@ descriptors:
 """
 
 
+def allowed_calls(server):
+    return server.metric("rate_limiter_calls_total", protocol="grpc", outcome="allowed")
+
+
 def question(key, value, **more):
     """`more` goes into the descriptor."""
     return json.dumps({"domain": "shop", "descriptors": [{"entries": [{"key": key, "value": value}], **more}]})
@@ -43,10 +44,10 @@ def command(port, *arguments):
 
 def ask(port, *arguments):
     """What the client prints, line by line."""
-    told = subprocess.run(command(port, *arguments), capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
-    if told.returncode != 0:
-        raise AssertionError(told.stderr)
-    return [json.loads(line) for line in told.stdout.splitlines()]
+    completed = subprocess.run(command(port, *arguments), capture_output=True, text=True, timeout=2 * TIMEOUT, check=False)
+    if completed.returncode != 0:
+        raise AssertionError(completed.stderr)
+    return [json.loads(line) for line in completed.stdout.splitlines()]
 
 
 def codes(answers):
@@ -54,7 +55,7 @@ def codes(answers):
 
 
 class Client:
-    """A client that runs until it is told to end."""
+    """A client that runs in the background."""
 
     def __init__(self, port, *arguments):
         self.process = subprocess.Popen(
@@ -65,9 +66,9 @@ class Client:
         return json.loads(self.process.stdout.readline())
 
     def end(self):
-        """What it says last."""
-        told, _ = self.process.communicate(timeout=PATIENCE)
-        return json.loads(told.splitlines()[-1])
+        """Its last line."""
+        output, _ = self.process.communicate(timeout=TIMEOUT)
+        return json.loads(output.splitlines()[-1])
 
     def __enter__(self):
         return self
@@ -79,18 +80,13 @@ class Client:
         self.process.stdout.close()
 
 
-class GrpcTest(unittest.TestCase):
+class GrpcTest(ServerTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
         (self.folder / "limits").mkdir()
         (self.folder / "limits/shop.yaml").write_text(LIMITS, encoding="utf-8")
 
     def start(self, *flags, **more):
-        server = Server("--envoy-config", str(self.folder / "limits"), *flags, **more)
-        self.addCleanup(server.__exit__)
-        return server
+        return self.serve("--envoy-config", self.folder / "limits", *flags, **more)
 
     def test_calls_pass_until_their_limit_is_reached(self):
         server = self.start()
@@ -112,10 +108,10 @@ class GrpcTest(unittest.TestCase):
 
         self.assertEqual([left(hitsAddend=10), left(hitsAddend=0), left()], [490, 490, 489])
         self.assertEqual([left(hitsAddend=9, isNegativeHits=True), left(hitsAddend=0)], [498, 498])
-        own = question("user", "b", limit={"requestsPerUnit": 1, "unit": "YEAR"})
+        own = question("user", "b", limit={"requestsPerUnit": 1, "unit": "MONTH"})
         self.assertEqual(codes(ask(server.grpc, "ask", 2, own)), ["OK", "OVER_LIMIT"])
 
-    def test_what_makes_no_sense_is_told(self):
+    def test_invalid_requests_are_refused(self):
         server = self.start()
         (answer,) = ask(server.grpc, "ask", 1, json.dumps({"descriptors": [{"entries": [{"key": "a"}]}]}))
         self.assertNotEqual(answer["status"], OK)
@@ -157,39 +153,35 @@ class GrpcTest(unittest.TestCase):
         self.assertEqual(codes(ask(server.grpc, "ask", 1, question("few", "a"))), ["OK"])
 
     def test_a_call_is_answered_before_its_deadline_while_redis_is_silent(self):
-        with Redis() as redis:
-            redis.start()
-            server = self.start("--store", redis.url)
+        with RedisServer() as redis:
+            server = self.start(store=redis.url, store_deadline="50ms")
             self.assertEqual(codes(ask(server.grpc, "ask", 1, question("few", "a"))), ["OK"])
             redis.pause()
-            answers = ask(server.grpc, "--deadline-ms", PATIENCE * 1000, "ask", 5, question("few", "a"))
+            answers = ask(server.grpc, "--deadline-ms", TIMEOUT * 1000, "ask", 5, question("few", "a"))
             self.assertEqual(codes(answers), ["OK"] * 5)
             hasty = set(codes(ask(server.grpc, "--deadline-ms", 1, "ask", 20, question("few", "a"))))
             self.assertLessEqual(hasty, {"OK", DEADLINE_EXCEEDED})
             redis.resume()
-            self.assertTrue(until(lambda: "OVER_LIMIT" in codes(ask(server.grpc, "ask", 3, question("few", "b")))))
+            wait_until(lambda: "OVER_LIMIT" in codes(ask(server.grpc, "ask", 3, question("few", "b"))))
 
     def test_connections_grow_old_and_no_call_fails(self):
         server = self.start("--grpc-max-connection-age", "200ms")
         with Client(server.grpc, "load", question("user", "free")) as client:
             client.line()
-            accepted = 'rate_limiter_connections_accepted_total{protocol="grpc"}'
-            self.assertTrue(until(lambda: server.metric(accepted) >= 4))
+            wait_until(lambda: server.metric("rate_limiter_connections_accepted_total", protocol="grpc") >= 4)
             self.assertEqual(list(client.end()), ["OK"])
 
     def test_a_server_that_is_replaced_under_load_fails_no_call(self):
-        server = self.start()
+        server = self.start(grpc_port=free_port())
         with Client(server.grpc, "load", question("user", "free")) as client:
             client.line()
-            port = server.grpc
             for _ in range(3):
-                self.assertEqual(server.end(signal.SIGTERM), 0)
-                server = self.start(grpc_port=port)
-                decided = server.metric
-                self.assertTrue(until(lambda: decided(DECIDED) > 100))
+                self.assertEqual(server.stop(), 0)
+                server = self.start(grpc_port=server.grpc)
+                wait_until(lambda: allowed_calls(server) > 100)
             self.assertEqual(list(client.end()), ["OK"])
 
-    def test_health_is_told_and_watched(self):
+    def test_health_is_checked_and_watched(self):
         server = self.start()
         for service in ("", CALL):
             self.assertEqual(ask(server.grpc, "health", service)[0]["response"], {"status": "SERVING"})
@@ -199,13 +191,13 @@ class GrpcTest(unittest.TestCase):
             self.assertEqual(other.line()["status"], "SERVICE_UNKNOWN")
             server.process.send_signal(signal.SIGTERM)
             self.assertEqual(watch.line()["status"], "NOT_SERVING")
-        self.assertEqual(server.process.wait(PATIENCE), 0)
+        self.assertEqual(server.wait(), 0)
 
-    def test_reflection_tells_what_there_is(self):
+    def test_reflection_lists_services_and_files(self):
         server = self.start()
         for version in ("v1", "v1alpha"):
-            told = ask(server.grpc, "reflect", version, CALL)
-            self.assertEqual(told.pop()["status"], OK)
+            lines = ask(server.grpc, "reflect", version, CALL)
+            self.assertEqual(lines.pop()["status"], OK)
             for name in (
                 CALL,
                 "grpc.health.v1.Health",
@@ -214,15 +206,13 @@ class GrpcTest(unittest.TestCase):
                 "envoy.service.ratelimit.v3.RateLimitRequest",
                 "envoy.extensions.common.ratelimit.v3.RateLimitDescriptor",
             ):
-                self.assertIn(name, told)
-            told = ask(server.grpc, "reflect", version, "no.Symbol")
-            self.assertEqual(told[-2]["errorCode"], 5)
+                self.assertIn(name, lines)
+            lines = ask(server.grpc, "reflect", version, "no.Symbol")
+            self.assertEqual(lines[-2]["errorCode"], 5)
 
     def test_tls_is_spoken(self):
         authority = Authority(self.folder)
-        certificate, key = authority.issue("server")
-        tls = ("--grpc-tls", "127.0.0.1:0", "--grpc-tls-certificate", str(certificate), "--grpc-tls-key", str(key))
-        server = self.start(*tls)
+        server = self.start(*tls_flags(*authority.issue("server"), "grpc"))
         answers = ask(server.grpcs, "--ca", authority.certificate, "ask", 3, question("few", "a"))
         self.assertEqual(codes(answers), ["OK", "OK", "OVER_LIMIT"])
         answers = ask(server.grpcs, "--ca", authority.certificate, "many", 200, question("user", "a"))

@@ -11,7 +11,7 @@ import house
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?P<how>[<"])(?P<what>[^>"\n]+)[>"]', re.MULTILINE)
 _STD_HEADER = re.compile(r"[a-z0-9_]+")
-_README_ROW = re.compile(r"^\| *`(?P<room>[a-z/]+?)/?` *\|.*\| *(?P<may>[^|]+?) *\|$", re.MULTILINE)
+_README_ROW = re.compile(r"^\| *`(?P<room>[a-z_/]+?)/?` *\|.*\| *(?P<may>[^|]+?) *\|$", re.MULTILINE)
 _FACE = "include/sluice"
 _TABLE = Path(__file__).with_name("rooms.json")
 
@@ -31,6 +31,12 @@ def load_rooms(table=_TABLE):
             raise ValueError(f"{table.name}: {entry['path']} may look into {unknown}, which does not come before it")
         rooms[entry["path"]] = direct
     return rooms
+
+
+def load_folders(table=_TABLE):
+    """Room → its folders, besides testing."""
+    entries = json.loads(table.read_text(encoding="utf-8"))["rooms"]
+    return {entry["path"]: entry.get("folders", []) for entry in entries}
 
 
 def closure(rooms):
@@ -99,12 +105,14 @@ def check_includes(root, rooms):
 
 
 def check_rooms(root, rooms):
+    folders = load_folders()
     problems = []
     built = {}
     for under in ("include", "src", "apps"):
         for path in house.cpp_files(root, under):
             room = room_of(path, rooms)
-            if room is None or path.parent not in (Path(room), Path(room, "testing")):
+            inside = ["", "testing", *folders.get(room, [])]
+            if room is None or path.parent not in [Path(room, folder) for folder in inside]:
                 problems.append(f"{path}: {path.parent} is no room; rooms are listed in tests/house/{_TABLE.name}")
             else:
                 built.setdefault(room, []).append(path.relative_to(room))

@@ -1,6 +1,7 @@
 """Small bad trees, to prove that each house check notices what it is there for."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import check_clocks
 import check_documents
+import check_fuzz
 import check_rooms
 import extract_examples
 
@@ -157,6 +159,37 @@ class Clocks(Tree):
         self.assertEqual(check_clocks.check(self.root), [])
 
 
+class Fuzz(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("fuzz/http_fuzz.cc")
+        self.write("fuzz/corpus/http/get", "GET / HTTP/1.1")
+        self.write("fuzz/dictionaries/http.dict", '# Words.\n"GET "\nend="\\x0d\\x0a"\n')
+
+    def test_a_target_with_seeds_and_a_dictionary_passes(self):
+        self.assertEqual(check_fuzz.check(self.root), [])
+
+    def test_a_target_without_seeds_is_noticed(self):
+        (self.root / "fuzz/corpus/http/get").unlink()
+        self.only(check_fuzz.check(self.root), "http", "no seeds")
+
+    def test_a_target_without_a_dictionary_is_noticed(self):
+        (self.root / "fuzz/dictionaries/http.dict").unlink()
+        self.only(check_fuzz.check(self.root), "no fuzz/dictionaries/http.dict")
+
+    def test_a_word_that_libfuzzer_refuses_is_noticed(self):
+        self.write("fuzz/dictionaries/http.dict", '"GET \\n"\n')
+        self.only(check_fuzz.check(self.root), "http.dict:1:")
+
+    def test_a_dictionary_of_no_target_is_noticed(self):
+        self.write("fuzz/dictionaries/smtp.dict", '"HELO"\n')
+        self.only(check_fuzz.check(self.root), "smtp.dict")
+
+    def test_too_large_a_corpus_is_noticed(self):
+        self.write("fuzz/corpus/http/large", "x" * 300_001)
+        self.only(check_fuzz.check(self.root), "at most")
+
+
 class Documents(Tree):
     def setUp(self):
         super().setUp()
@@ -174,6 +207,41 @@ class Documents(Tree):
     def test_a_broken_anchor_is_noticed(self):
         self.write("README.md", "# Title\n[b](#titles)\n")
         self.only(check_documents.check(self.root), "README.md:2:", "#titles")
+
+    def test_a_file_that_does_not_exist_is_noticed(self):
+        self.write("src/algo/bucket.h")
+        self.write("docs/a.md", "`bucket.h`, `algo/bucket.h` and `src/algo/bucket.h`\n```\n`none.h`\n```\n")
+        self.assertEqual(check_documents.check(self.root), [])
+        self.write("docs/a.md", "`bucket.cc`, `base/bucket.h`, `ucket.h`\n")
+        self.assertEqual(len(check_documents.check(self.root)), 3)
+        self.write("docs/a.md")
+        self.write("src/base/README.md", "`algo/bucket.h` and `../algo/bucket.h`\n")
+        self.assertEqual(check_documents.check(self.root), [])
+        self.write("src/base/README.md", "`bucket.h`\n")
+        self.only(check_documents.check(self.root), "src/base/README.md:1:", "bucket.h")
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
+    def test_an_invalid_scrape_configuration_is_noticed(self):
+        self.write("deploy/prometheus/alerts.yml", "groups: []\n")
+        valid = "```yaml\nrule_files: [alerts.yml]\nscrape_configs:\n  - job_name: sluice\n```\n"
+        self.write("docs/metrics.md", valid)
+        self.assertEqual(check_documents.check(self.root), [])
+        self.write("docs/metrics.md", valid.replace("job_name", "jobname"))
+        self.only(check_documents.check(self.root)[:1], "docs/metrics.md:")
+        self.write("docs/metrics.md", "# Metrics\n")
+        self.only(check_documents.check(self.root), "no scrape configuration")
+
+    def test_the_map_names_only_what_exists(self):
+        self.write("src/algo/bucket.h", "struct Bucket { void Take(); };\n")
+        self.write("src/algo/README.md", "`Bucket`, `Bucket::Take`\n")
+        self.write("docs/other.md", "`Barrel`\n")
+        self.assertEqual(check_documents.check(self.root), [])
+        self.write("src/algo/README.md", "`Bucket::Give`\n")
+        self.only(check_documents.check(self.root), "src/algo/README.md:1:", "Bucket::Give")
+
+    def test_vague_words_are_noticed(self):
+        self.write("docs/a.md", "```text\nnobody\n```\nThe caller is Told why.\n")
+        self.only(check_documents.check(self.root), "docs/a.md:4:", "'Told'")
 
     def test_an_unknown_sub_command_is_noticed(self):
         self.write("README.md", "Run `./dev tets`.\n")
@@ -209,9 +277,10 @@ class Headers(Tree):
             f"""cmake_minimum_required(VERSION 3.25)
 project(lone LANGUAGES CXX)
 set(SLUICE_BUILD_TESTS ON)
+set(SLUICE_PRECOMPILE OFF)
 list(APPEND CMAKE_MODULE_PATH "{ROOT}/cmake")
-include(SluiceLto)
 include(SluiceTargets)
+include(SluicePrecompiled)
 add_subdirectory(src/base)
 """,
         )

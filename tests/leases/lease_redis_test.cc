@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "denial/denial_store.h"
 #include "lease/leased_store.h"
 #include "net/loop.h"
 #include "redis/client.h"
@@ -31,8 +32,9 @@ class Node {
   Node(net::Loop& loop, const redis::Options& options)
       : client_(loop, options),
         store_(std::in_place, loop, client_, store::RedisStoreOptions{.deadline = seconds(10)}),
-        table_(TableOptions{.max_keys = 1'000, .nodes = 3}),
-        leased_(*store_, table_, {.now = [] { return SteadyClock::Now(); }, .recall = {}}) {}
+        table_(TableOptions{.max_keys = 1'000, .nodes = 3}, denials_),
+        remembering_(*store_, denials_, {.now = [] { return SteadyClock::Now(); }}),
+        leased_(remembering_, table_, {.now = [] { return SteadyClock::Now(); }, .recall = {}}) {}
   ~Node() { store_.reset(); }  // Answers what is pending.
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -50,7 +52,7 @@ class Node {
       done.node->Count(done);
     };
     ++checks_;
-    if (leased_.Submit(asked.call) == store::Answered::kNow) Count(asked);
+    if (leased_.Submit(asked.call) == store::Completion::kNow) Count(asked);
   }
   void Sweep() { leased_.Sweep(); }
 
@@ -86,7 +88,9 @@ class Node {
   std::vector<Asked*> idle_;
   redis::Client client_;
   std::optional<store::RedisStore> store_;
+  denial::DenialTable denials_;
   LeaseTable table_;
+  denial::DenialStore remembering_;
   LeasedStore leased_;
 };
 

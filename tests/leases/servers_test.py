@@ -5,16 +5,14 @@ import bisect
 import itertools
 import random
 import socket
-import sys
 import threading
 import time
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/server"), str(ROOT / "tests/faults")]
-from places import Cluster, Single  # noqa: E402
-from running import PATIENCE, Server  # noqa: E402
+from support.environment import TIMEOUT
+from support.redis_servers import Cluster, RedisServer
+from support.resp import encode, read_reply
+from support.sluice import ServerTest
 
 LIMIT = 120  # A second.
 KEYS = 50
@@ -63,43 +61,33 @@ class Caller(threading.Thread):
         while not self.stopping.is_set():
             try:
                 with self.servers[self.index].connect(self.servers[self.index].resp) as client:
-                    self.ask(client)
+                    self.run_checks(client)
             except OSError:
                 time.sleep(0.01)  # It was killed: its successor comes.
-            except Exception as error:  # pylint: disable=broad-exception-caught  # Told by the one who waits.
+            except Exception as error:  # pylint: disable=broad-exception-caught  # Raised by the test.
                 self.failed = error
                 return
 
-    def ask(self, client):
+    def run_checks(self, client):
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         stream = client.makefile("rb")
         while not self.stopping.is_set():
             batches = [self.draw() for _ in range(4)]
             sent = time.monotonic()
-            client.sendall(b"".join(command(batch.key) * batch.calls for batch in batches))
+            client.sendall(b"".join(encode("SLUICE.CHECK", "api_key", batch.key) * batch.calls for batch in batches))
             for batch in batches:
                 batch.sent = sent
                 self.batches.append(batch)  # Noted before it is answered: it may never be.
                 for _ in range(batch.calls):
-                    batch.admitted += read_verdict(stream)
+                    batch.admitted += is_allowed(read_reply(stream))
                 batch.answered = time.monotonic()
 
 
-def command(key):
-    return f"*3\r\n$12\r\nSLUICE.CHECK\r\n$7\r\napi_key\r\n${len(key)}\r\n{key}\r\n".encode()
-
-
-def read_verdict(stream):
-    """SLUICE.CHECK answers eight values; the sixth is a text."""
-    head = stream.readline()
-    if not head.endswith(b"\n"):
-        raise ConnectionError("closed")
-    if head != b"*8\r\n":
-        raise AssertionError(f"not an answer to a check: {head}")
-    lines = [stream.readline() for _ in range(9)]
-    if not lines[-1]:
-        raise ConnectionError("closed")
-    return int(lines[0][1:])
+def is_allowed(reply):
+    """SLUICE.CHECK answers eight values."""
+    if not isinstance(reply, list) or len(reply) != 8:
+        raise AssertionError(f"not an answer to a check: {reply}")
+    return reply[0] == "1"
 
 
 def by_key(batches):
@@ -126,59 +114,41 @@ def one_counter(batches):
     return admitted
 
 
-class Leases(unittest.TestCase):
-    def run_servers(self, place):
-        """Returns what all callers were told, and the servers' own counts."""
+class Leases(ServerTest):
+    def run_servers(self, redis):
+        """Returns the batches of all callers."""
         seed = random.randrange(10**9)
         print(f"seed {seed}")
-        rules = Path(place.processes[0].folder.name) / "rules.yaml"
-        rules.write_text(RULES, encoding="utf-8")
-        flags = ("--store", place.url, "--rules", str(rules), "--store-deadline", "2s")
-        servers = [Server(*flags) for _ in range(NODES)]
+        options = {"store": redis.url, "store_deadline": "2s", "rules": RULES}
+        servers = [self.serve(**options) for _ in range(NODES)]
         killed = servers[1]
         callers = [Caller(servers, index, seed + index) for index in range(NODES)]
-        try:
-            for caller in callers:
-                caller.start()
-            time.sleep(1.5)
-            self.assertGreater(self.sum_of([killed], "outstanding_tokens"), 0)
-            killed.ends_with = (-9,)
-            killed.process.kill()
-            killed.process.wait(PATIENCE)
-            self.killed_at = time.monotonic()
-            servers[1] = Server(*flags)
-            time.sleep(2.5)
-            for caller in callers:
-                caller.stopping.set()
-            for caller in callers:
-                caller.join(PATIENCE)
-                if caller.failed:
-                    raise caller.failed
-            self.fetches = self.sum_of(servers, "fetches_total")
-            self.hits = self.sum_of(servers, "hits_total", 'allowed="true"') + self.sum_of(
-                servers, "hits_total", 'allowed="false"'
-            )
-        finally:
-            for server in {killed, *servers}:
-                server.__exit__()
+        for caller in callers:
+            caller.start()
+        time.sleep(1.5)
+        self.assertGreater(killed.metric("rate_limiter_lease_outstanding_tokens"), 0)
+        killed.kill()
+        self.killed_at = time.monotonic()
+        servers[1] = self.serve(**options)
+        time.sleep(2.5)
+        for caller in callers:
+            caller.stopping.set()
+        for caller in callers:
+            caller.join(TIMEOUT)
+            if caller.failed:
+                raise caller.failed
+        self.fetches = sum(server.metric("rate_limiter_lease_fetches_total") for server in servers)
+        self.hits = sum(server.metric("rate_limiter_lease_hits_total") for server in servers)
         return [batch for caller in callers for batch in caller.batches]
 
-    def sum_of(self, servers, what, more=""):
-        total = 0
-        for server in servers:
-            for line in server.ask("GET", "/metrics")[2].splitlines():
-                if line.startswith(f"rate_limiter_lease_{what}{{") and more in line:
-                    total += float(line.rsplit(" ", 1)[1])
-        return total
-
-    def check(self, place):
-        with place:
-            batches = self.run_servers(place)
+    def check(self, redis):
+        with redis:
+            batches = self.run_servers(redis)
         self.check_never_over(batches)
         self.check_rarely_under(batches)
         checks = sum(batch.calls for batch in batches)
         print(f"{checks} checks, {self.hits:.0f} from memory, {self.fetches:.0f} requests for leases")
-        # How much that is depends on how many calls the machine can make; benchmarks tell.
+        # How much that is depends on how many calls the machine can make; see the benchmarks.
         self.assertGreater(self.hits, checks / 20)
         self.assertLess(self.fetches, checks / 2)
 
@@ -210,7 +180,7 @@ class Leases(unittest.TestCase):
         self.assertGreaterEqual(admitted_later, expected_later / 2)
 
     def test_four_servers_on_one_redis(self):
-        self.check(Single())
+        self.check(RedisServer())
 
     def test_four_servers_on_a_cluster(self):
         self.check(Cluster())

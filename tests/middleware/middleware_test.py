@@ -1,13 +1,13 @@
-"""Starts the example named by SERVER and asks it things, as its clients would."""
+"""Starts the example named by SERVER and sends it requests, as its clients would."""
 
-import http.client
-import json
 import os
 import subprocess
 import tempfile
 import time
 import unittest
-from pathlib import Path
+
+from support import http1
+from support.files import write_rules
 
 RULES = """
 deny: [bad-key]
@@ -19,8 +19,7 @@ rules:
 class Example:
     def __init__(self, *trusted):
         self.folder = tempfile.TemporaryDirectory()
-        rules = Path(self.folder.name, "rules.yaml")
-        rules.write_text(RULES, encoding="utf-8")
+        rules = write_rules(self.folder.name, RULES)
         self.process = subprocess.Popen(
             [os.environ["SERVER"], "0", str(rules), *trusted], stdout=subprocess.PIPE, text=True
         )
@@ -28,20 +27,15 @@ class Example:
         self.port = int(line.rsplit(":", 1)[1])
 
     def get(self, path="/hello", headers=()):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.putrequest("GET", path)
-        for name, value in headers:
-            connection.putheader(name, value)
-        connection.endheaders()
-        response = connection.getresponse()
-        body = response.read().decode()
-        connection.close()
-        return response.status, response.headers, body
+        return http1.request(self.port, "GET", path, headers=headers)
 
     def statuses(self, *requests):
         return [self.get(headers=headers)[0] for headers in requests]
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -50,11 +44,9 @@ class Example:
 
 class Middleware(unittest.TestCase):
     def start(self, *trusted):
-        example = Example(*trusted)
-        self.addCleanup(example.end)
-        return example
+        return self.enterContext(Example(*trusted))
 
-    def test_limits_hold_and_headers_tell(self):
+    def test_allowed_responses_carry_the_remaining_quota(self):
         example = self.start()
         for left in (2, 1, 0):
             status, headers, body = example.get()
@@ -64,14 +56,14 @@ class Middleware(unittest.TestCase):
             self.assertGreaterEqual(int(headers["X-RateLimit-Reset"]), int(time.time()))
             self.assertIsNone(headers["Retry-After"])
 
-    def test_who_is_denied_is_told_when_to_come_back(self):
+    def test_denied_clients_learn_when_to_retry(self):
         example = self.start()
         self.assertEqual(example.statuses((), (), (), ()), [200, 200, 200, 429])
-        status, headers, body = example.get()
-        self.assertEqual(status, 429)
-        self.assertIn(int(headers["Retry-After"]), range(1, 3601))
-        self.assertEqual(headers["Content-Type"], "application/json")
-        self.assertEqual(json.loads(body)["error"]["code"], "RATE_LIMIT_EXCEEDED")
+        denied = example.get()
+        self.assertEqual(denied.status, 429)
+        self.assertIn(int(denied.headers["Retry-After"]), range(1, 3601))
+        self.assertEqual(denied.headers["Content-Type"], "application/json")
+        self.assertEqual(denied.json()["error"]["code"], "RATE_LIMIT_EXCEEDED")
 
     def test_each_key_has_its_own_budget(self):
         example = self.start()
@@ -86,7 +78,7 @@ class Middleware(unittest.TestCase):
         ]
         self.assertEqual(example.statuses(*forged), [200, 200, 200, 429, 429])
 
-    def test_a_trusted_proxy_tells_for_whom_it_calls(self):
+    def test_a_trusted_proxy_names_its_clients(self):
         example = self.start("127.0.0.1")
         through = [[("X-Forwarded-For", f"198.51.100.{i}")] for i in range(5)]
         self.assertEqual(example.statuses(*through), [200] * 5)
@@ -98,11 +90,11 @@ class Middleware(unittest.TestCase):
     def test_lists_and_repeated_keys_are_refused(self):
         example = self.start()
         self.assertEqual(example.get(headers=[("X-API-Key", "bad-key")])[0], 403)
-        status, headers, body = example.get(headers=[("X-API-Key", "a"), ("X-API-Key", "b")])
-        self.assertEqual((status, headers["Content-Type"]), (400, "application/problem+json"))
-        self.assertEqual(json.loads(body)["code"], "INVALID_KEY")
+        refused = example.get(headers=[("X-API-Key", "a"), ("X-API-Key", "b")])
+        self.assertEqual((refused.status, refused.headers["Content-Type"]), (400, "application/problem+json"))
+        self.assertEqual(refused.json()["code"], "INVALID_KEY")
 
-    def test_what_no_rule_is_for_is_the_programs_own(self):
+    def test_calls_without_a_rule_reach_the_program(self):
         status, headers, _ = self.start().get("/elsewhere")
         self.assertEqual(status, 404)
         self.assertIsNone(headers["X-RateLimit-Limit"])

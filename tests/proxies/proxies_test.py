@@ -1,21 +1,23 @@
 """The configurations of examples/ as they are, but for their ports: real proxies, a real upstream."""
 
-import http.client
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/server"))
-from running import PATIENCE, Server, rules_in, until  # noqa: E402
-from upstream import Upstream, free_port  # noqa: E402
+
+from support import http1
+from support.environment import TIMEOUT, run_in_parallel, wait_until
+from support.http1 import Upstream
+from support.ports import free_port
+from support.sluice import ServerTest
 
 RULES = """
 deny: [blocked-key]
@@ -41,13 +43,22 @@ class Proxy:
             (Path(self.folder.name) / file.name).write_text(text, encoding="utf-8")
         self.process = subprocess.Popen(command(self.folder.name), cwd=self.folder.name)
 
+    def await_start(self):
+        """Waits until the proxy accepts connections; fails at once if it ends."""
+        wait_until(lambda: self.process.poll() is not None or self.is_up())
+        if self.process.poll() is not None:
+            raise AssertionError(f"the proxy ended with {self.process.returncode}: {shlex.join(self.process.args)}")
+        if not self.is_up():
+            raise AssertionError(f"the proxy does not listen: {shlex.join(self.process.args)}")
+
     def is_up(self):
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def end(self):
-        self.process.terminate()
-        self.process.wait(PATIENCE)
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(TIMEOUT)
         self.folder.cleanup()
 
 
@@ -62,47 +73,42 @@ class ProxyTests:
     def setUp(self):
         if shutil.which(self.binary) is None:
             self.skipTest(f"{self.binary} is not installed")
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.sluice = Server("--rules", str(rules_in(self.folder.name, RULES)))
-        self.addCleanup(self.sluice.__exit__)
-        self.upstream = Upstream()
-        self.addCleanup(self.upstream.end)
+        self.start(rules=RULES)
+
+    def start(self, *flags, **options):
+        self.sluice = self.serve(*flags, **options)
+        self.upstream = self.enterContext(Upstream())
         files = [path for path in (ROOT / "examples" / self.example).iterdir() if path.suffix != ".md"]
         self.proxy = Proxy(self.command, files, {8080: self.sluice.http, 9000: self.upstream.port})
         self.addCleanup(self.proxy.end)
-        self.assertTrue(until(self.proxy.is_up))
+        self.proxy.await_start()
 
-    def ask(self, path, method="GET", body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=PATIENCE)
-        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
+    def request(self, path, method="GET", body=None, **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return http1.request(self.proxy.port, method, path, body, headers)
 
     def status_of(self, *lines):
         head = "\r\n".join(("GET /general HTTP/1.1", "Host: h", "Connection: close", *lines, "", ""))
-        with socket.create_connection(("127.0.0.1", self.proxy.port), timeout=PATIENCE) as client:
+        with socket.create_connection(("127.0.0.1", self.proxy.port), timeout=TIMEOUT) as client:
             client.sendall(head.encode())
             return int(client.makefile("rb").readline().split()[1])
 
-    def test_allowed_answers_tell_what_is_left_and_denied_ones_when_to_come_back(self):
+    def test_allowed_responses_have_the_remaining_quota_and_denied_ones_the_time_to_retry(self):
         for left in (2, 1, 0):
-            status, headers, text = self.ask("/general")
+            status, headers, text = self.request("/general")
             self.assertEqual((status, text), (200, "GET /general 127.0.0.1 "))
             self.assertEqual(headers["x-ratelimit-limit"], "3")
             self.assertEqual(headers["x-ratelimit-remaining"], str(left))
             self.assertNotIn("retry-after", headers)
-        status, headers, text = self.ask("/general")
-        self.assertEqual(status, 429)
-        self.assertEqual(headers["x-ratelimit-remaining"], "0")
-        self.assertTrue(1 <= int(headers["retry-after"]) <= 3600)
-        self.assertIn("RATE_LIMIT_EXCEEDED", text)
+        denied = self.request("/general")
+        self.assertEqual(denied.status, 429)
+        self.assertEqual(denied.headers["x-ratelimit-remaining"], "0")
+        self.assertTrue(1 <= int(denied.headers["retry-after"]) <= 3600)
+        self.assertEqual(denied.json()["error"]["code"], "RATE_LIMIT_EXCEEDED")
         self.assertEqual(self.upstream.calls, 3)
 
-    def test_calls_that_meet_no_rule_have_no_such_headers(self):
-        status, headers, _ = self.ask("/elsewhere")
+    def test_calls_that_match_no_rule_have_no_such_headers(self):
+        status, headers, _ = self.request("/elsewhere")
         self.assertEqual(status, 200)
         self.assertNotIn("x-ratelimit-limit", headers)
 
@@ -115,22 +121,33 @@ class ProxyTests:
             "X_Forwarded_Method": "HEAD",
             "X_Original_URL": "http://x/elsewhere",
         }
-        statuses = [self.ask("/login?key=1&api_key=2", **forged)[0] for _ in range(3)]
+        statuses = [self.request("/login?key=1&api_key=2", **forged)[0] for _ in range(3)]
         self.assertEqual(statuses, [200, 200, 429])
 
+    def test_clients_can_not_choose_how_long_sluice_waits_for_its_store(self):
+        self.assertEqual(self.request("/general", X_Request_Timeout_Ms="1", X_Other="kept")[0], 200)
+        self.assertIn("x-other", self.upstream.headers)
+        self.assertNotIn("x-request-timeout-ms", self.upstream.headers)
+
     def test_an_endpoint_is_the_same_however_it_is_written(self):
-        statuses = [self.ask(path)[0] for path in ("/login", "/%6Cogin?x=1", "//login", "/a/../login")]
+        statuses = [self.request(path)[0] for path in ("/login", "/%6Cogin?x=1", "//login", "/a/../login")]
         self.assertEqual(statuses, [200, 200, 429, 429])
 
     def test_keys_have_budgets_of_their_own_and_bodies_arrive(self):
-        status, _, text = self.ask("/items/17?x=1", "POST", "hello", X_API_Key="a")
+        status, _, text = self.request("/items/17?x=1", "POST", "hello", X_API_Key="a")
         self.assertEqual((status, text), (200, "POST /items/17?x=1 127.0.0.1 hello"))
-        self.assertEqual(self.ask("/items/18", "POST", "hello", X_API_Key="a")[0], 429)
-        self.assertEqual(self.ask("/items/18", "POST", "hello", X_API_Key="b")[0], 200)
-        self.assertEqual(self.ask("/items/18", X_API_Key="a")[0], 200)
+        self.assertEqual(self.request("/items/18", "POST", "hello", X_API_Key="a")[0], 429)
+        self.assertEqual(self.request("/items/18", "POST", "hello", X_API_Key="b")[0], 200)
+        self.assertEqual(self.request("/items/18", X_API_Key="a")[0], 200)
 
-    def test_whoever_is_on_the_deny_list_gets_403(self):
-        self.assertEqual(self.ask("/general", X_API_Key="blocked-key")[0], 403)
+    def test_made_up_keys_are_counted_by_address(self):
+        """With the rules that a server has which was given none."""
+        self.start()
+        self.assertTrue(any(self.request("/", X_API_Key=f"key-{i}").status == 429 for i in range(300)))
+        self.assertEqual(self.request("/", X_API_Key="demo-key")[0], 200)
+
+    def test_keys_on_the_deny_list_get_403(self):
+        self.assertEqual(self.request("/general", X_API_Key="blocked-key")[0], 403)
 
     def test_credentials_that_contradict_each_other_are_refused(self):
         self.assertEqual(self.status_of("X-API-Key: a", "X-API-Key: b"), 400)
@@ -143,14 +160,14 @@ class ProxyTests:
 
     def test_calls_pass_while_sluice_is_gone_or_silent(self):
         self.sluice.process.send_signal(signal.SIGSTOP)
-        self.assertEqual(self.ask("/general")[0], 200)
-        self.sluice.ends_with = (-signal.SIGKILL,)
-        self.sluice.process.kill()
-        self.sluice.process.wait(PATIENCE)
-        self.assertEqual([self.ask("/general")[0] for _ in range(5)], [200] * 5)
+        self.assertEqual(self.request("/general")[0], 200)
+        self.sluice.kill()
+        # At once: the HTTP client of HAProxy's Lua tries again for seconds.
+        responses = run_in_parallel(self.request, *[("/general",)] * 5)
+        self.assertEqual([response.status for response in responses], [200] * 5)
 
 
-class NginxTest(ProxyTests, unittest.TestCase):
+class NginxTest(ProxyTests, ServerTest):
     example = binary = "nginx"
 
     def command(self, folder):
@@ -158,7 +175,7 @@ class NginxTest(ProxyTests, unittest.TestCase):
         return ["nginx", "-p", folder, "-c", f"{folder}/nginx.conf", "-e", f"{folder}/errors", "-g", settings]
 
 
-class HaproxyTest(ProxyTests, unittest.TestCase):
+class HaproxyTest(ProxyTests, ServerTest):
     example = binary = "haproxy"
 
     def command(self, folder):
@@ -166,8 +183,8 @@ class HaproxyTest(ProxyTests, unittest.TestCase):
 
     def test_denials_are_as_their_rule_says(self):
         for _ in range(2):
-            self.ask("/login")
-        status, headers, text = self.ask("/login")
+            self.request("/login")
+        status, headers, text = self.request("/login")
         self.assertEqual(status, 429)
         self.assertEqual(headers["x-reason"], "login")
         self.assertEqual(text, f"slow down: {headers['retry-after']}")

@@ -1,11 +1,13 @@
-"""Clients that mean harm, are broken or vanish: whoever breaks a bound is shown out, and others go on."""
+"""Hostile, broken and vanishing clients: those that exceed a bound are closed, and others are served."""
 
 import contextlib
 import socket
 import threading
 import unittest
 
-from running import PATIENCE, SANITIZED, Server, receive_all, receive_until, until, vanish, work
+from support.environment import SANITIZED, TIMEOUT, scaled, wait_until
+from support.sluice import Server
+from support.sockets import receive_all, receive_until, reset
 
 PING = b"*1\r\n$4\r\nPING\r\n"
 PONG = b"+PONG\r\n"
@@ -14,21 +16,21 @@ LARGE_ANSWER = b"GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 def bound_broken(server, protocol, bound):
-    return server.metric(f'rate_limiter_bounds_exceeded_total{{protocol="{protocol}",bound="{bound}"}}')
+    return server.metric("rate_limiter_bounds_exceeded_total", protocol=protocol, bound=bound)
 
 
 def refused(server, protocol, reason):
-    return server.metric(f'rate_limiter_connections_refused_total{{protocol="{protocol}",reason="{reason}"}}')
+    return server.metric("rate_limiter_connections_refused_total", protocol=protocol, reason=reason)
 
 
 def open_connections(server, protocol):
-    return server.metric(f'rate_limiter_connections{{protocol="{protocol}"}}')
+    return server.metric("rate_limiter_connections", protocol=protocol)
 
 
 class Garbage(unittest.TestCase):
-    def told(self, server, port, garbage):
+    def answer(self, server, port, garbage):
         with server.connect(port) as client:
-            with contextlib.suppress(ConnectionError):  # It may be shown out before it has said all.
+            with contextlib.suppress(ConnectionError):  # The server may close before it has read everything.
                 client.sendall(garbage)
             return receive_all(client)
 
@@ -43,9 +45,9 @@ class Garbage(unittest.TestCase):
                 b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
                 PING,
             ):
-                self.assertRegex(self.told(server, server.http, garbage), rb"^HTTP/1\.1 4\d\d ", garbage)
+                self.assertRegex(self.answer(server, server.http, garbage), rb"^HTTP/1\.1 4\d\d ", garbage)
             self.assertEqual(server.check("alice")[0], 200)
-            self.assertEqual(server.metric('rate_limiter_protocol_errors_total{protocol="http"}'), 7)
+            self.assertEqual(server.metric("rate_limiter_protocol_errors_total", protocol="http"), 7)
 
     def test_in_the_redis_protocol_it_is_answered_and_closed(self):
         with Server() as server, server.connect(server.resp) as other:
@@ -61,15 +63,79 @@ class Garbage(unittest.TestCase):
                 b"*3\r\n" * 100000,
                 b"ECHO" + b" x" * 30000 + b"\r\n",
             ):
-                told = self.told(server, server.resp, PING + garbage)
-                self.assertTrue(told.startswith(PONG + b"-ERR Protocol error: "), (garbage[:40], told))
+                answer = self.answer(server, server.resp, PING + garbage)
+                self.assertTrue(answer.startswith(PONG + b"-ERR Protocol error: "), (garbage[:40], answer))
                 other.sendall(PING)
                 self.assertEqual(receive_until(other, PONG), PONG)
 
     def test_a_web_page_that_speaks_to_the_redis_port_is_closed(self):
         with Server() as server:
             post = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\nCL.THROTTLE k 1 1 1\r\n"
-            self.assertNotIn(b"*5", self.told(server, server.resp, post))
+            self.assertNotIn(b"*5", self.answer(server, server.resp, post))
+
+
+    def test_a_tls_client_of_the_redis_port_is_closed_without_an_answer(self):
+        with Server() as server:
+            hello = b"\x16\x03\x01\x00\x20" + b"\r\nPING\r\nPING\r\n"
+            self.assertEqual(self.answer(server, server.resp, hello), b"")
+            self.assertEqual(server.metric("rate_limiter_protocol_errors_total", protocol="resp"), 1)
+
+
+class Guesses(unittest.TestCase):
+    TOKEN = "a-token-that-is-long-enough"
+
+    def rules(self, server, token):
+        return server.request("GET", "/admin/rules", headers={"Authorization": f"Bearer {token}"})[0]
+
+    def test_of_the_admin_token_are_counted_and_cost_the_connection(self):
+        with Server("--admin-token", self.TOKEN) as server, server.connect(server.resp) as guesser:
+            guesser.sendall(b"".join(b"AUTH guess%d\r\n" % i for i in range(100)))
+            received = receive_all(guesser)
+            self.assertIn(b"-WRONGPASS ", received)
+            self.assertRegex(received, rb"\n-ERR too many wrong passwords[^\r]*\r\n$")
+            compared = received.count(b"\n") - 1
+            self.assertLess(compared, 100)
+            self.assertEqual(self.rules(server, "a-token-that-is-wrong"), 429)
+            self.assertEqual(self.rules(server, self.TOKEN), 200, "the right token is not locked out")
+            self.assertEqual(server.metric("rate_limiter_admin_token_failures_total", protocol="resp"), compared + 1)
+            self.assertEqual(server.metric("rate_limiter_admin_token_failures_total", protocol="http"), 1)
+            self.assertEqual(len(server.log_lines("wrong admin token")), 1)
+
+    def test_are_too_easy_of_a_short_token(self):
+        for flags in (("--admin-token", "x"), ("--admin-token", "only-15-letters")):
+            with self.assertRaisesRegex(AssertionError, "at least 16 characters"):
+                Server(*flags)
+
+
+class Browsers(unittest.TestCase):
+    def test_pages_can_not_read_what_is_for_administrators(self):
+        with Server("--admin-hosts", "sluice.internal") as server:
+            for headers, status in (
+                ({}, 200),
+                ({"Host": "localhost:8080"}, 200),
+                ({"Host": "Sluice.internal"}, 200),
+                ({"Host": "rebound.example"}, 403),
+                ({"Sec-Fetch-Site": "none"}, 200),
+                ({"Sec-Fetch-Site": "cross-site"}, 403),
+                ({"Origin": "http://page.example"}, 403),
+            ):
+                self.assertEqual(server.request("GET", "/admin/rules", headers=headers)[0], status, headers)
+
+    def test_pages_can_not_send_checks(self):
+        body = '{"key":"victim"}'
+        page = {"Origin": "http://page.example"}
+        with Server() as server:
+            for headers, status in (
+                ({"Content-Type": "text/plain"}, 415),
+                ({"Content-Type": "multipart/form-data; boundary=x"}, 415),
+                ({"Content-Type": "application/x-www-form-urlencoded", **page}, 415),
+                ({"Sec-Fetch-Site": "cross-site"}, 415),
+                ({"Content-Type": "application/x-www-form-urlencoded"}, 200),
+                ({"Content-Type": "application/json", **page}, 200),
+                ({}, 200),
+            ):
+                answered = server.request("POST", "/api/v1/rate-limit/check", body, headers)[0]
+                self.assertEqual(answered, status, headers)
 
 
 class Slow(unittest.TestCase):
@@ -77,7 +143,7 @@ class Slow(unittest.TestCase):
         return Server("--limits-request-timeout", "1s", "--limits-idle-timeout", "2s")
 
     def drip(self, client, text):
-        """Sends a byte at a time, until the server has enough of it."""
+        """Sends a byte at a time until the server closes the connection."""
         client.settimeout(0.05)
         sent = 0
         ended = []
@@ -94,27 +160,27 @@ class Slow(unittest.TestCase):
                 ended.append(True)
             return ended[-1]
 
-        return until(is_over)
+        wait_until(is_over)
 
-    def test_who_sends_headers_a_byte_at_a_time_is_closed(self):
+    def test_clients_that_send_headers_a_byte_at_a_time_are_closed(self):
         with self.serve() as server, server.connect(server.http) as client:
             client.sendall(b"GET / HTTP/1.1\r\n")
-            self.assertTrue(self.drip(client, b"X-Header: value\r\n"))
+            self.drip(client, b"X-Header: value\r\n")
             self.assertEqual(bound_broken(server, "http", "slow_request"), 1)
 
-    def test_who_never_ends_a_body_is_closed(self):
+    def test_clients_that_never_end_a_body_are_closed(self):
         with self.serve() as server, server.connect(server.http) as client:
             client.sendall(b"POST /api/v1/rate-limit/check HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n{")
             self.assertEqual(receive_all(client), b"")
             self.assertEqual(bound_broken(server, "http", "slow_request"), 1)
 
-    def test_who_never_ends_a_command_is_closed(self):
+    def test_clients_that_never_end_a_command_are_closed(self):
         with self.serve() as server, server.connect(server.resp) as client:
             client.sendall(PING + b"*6\r\n$11\r\nCL.THR")
             self.assertEqual(receive_all(client), PONG)
             self.assertEqual(bound_broken(server, "resp", "slow_request"), 1)
 
-    def test_who_says_nothing_is_closed_and_who_goes_on_is_not(self):
+    def test_idle_clients_are_closed_and_busy_ones_are_not(self):
         with self.serve() as server, server.connect(server.resp) as busy, server.connect(server.resp) as idle:
             closed = threading.Event()
 
@@ -127,7 +193,7 @@ class Slow(unittest.TestCase):
             while not closed.wait(0.2):
                 busy.sendall(PING)
                 self.assertEqual(receive_until(busy, PONG), PONG)
-            waiting.join(PATIENCE)
+            waiting.join(TIMEOUT)
             self.assertEqual(bound_broken(server, "resp", "idle"), 1)
 
 
@@ -142,7 +208,7 @@ class Deaf(unittest.TestCase):
         with contextlib.suppress(TimeoutError):
             while True:
                 sent += client.send(data[sent % len(request) :])
-        client.settimeout(PATIENCE)
+        client.settimeout(TIMEOUT)
         return sent
 
     def test_they_are_not_read_from_and_get_every_answer_when_they_listen(self):
@@ -173,12 +239,12 @@ class Deaf(unittest.TestCase):
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             with contextlib.suppress(ConnectionError):
                 deaf.sendall(LARGE_ANSWER * 1000)
-            self.assertTrue(until(lambda: bound_broken(server, "http", "output_buffer") == 1))
+            wait_until(lambda: bound_broken(server, "http", "output_buffer") == 1)
             self.assertEqual(server.check("alice")[0], 200)
 
 
 class Vanishing(unittest.TestCase):
-    def test_who_vanishes_in_the_middle_leaves_nothing_behind(self):
+    def test_connections_that_are_reset_leave_nothing_behind(self):
         with Server() as server, server.connect(server.resp) as other:
             for port, begun in (
                 (server.http, b"GET /livez HTT"),
@@ -190,12 +256,12 @@ class Vanishing(unittest.TestCase):
                 for _ in range(100):
                     client = server.connect(port)
                     client.sendall(begun)
-                    vanish(client)
+                    reset(client)
                 other.sendall(PING)
                 self.assertEqual(receive_until(other, PONG), PONG)
             # One asks for the number.
-            self.assertTrue(until(lambda: open_connections(server, "http") == 1))
-            self.assertTrue(until(lambda: open_connections(server, "resp") == 1))
+            wait_until(lambda: open_connections(server, "http") == 1)
+            wait_until(lambda: open_connections(server, "resp") == 1)
 
 
 class Crowds(unittest.TestCase):
@@ -211,9 +277,9 @@ class Crowds(unittest.TestCase):
         return inside
 
     def is_answered(self, server):
-        """Over HTTP, where whoever is turned away gets 503, or the end if it has asked already."""
+        """Over HTTP, where refused clients get 503, or a reset if their request was sent already."""
         try:
-            return server.ask("GET", "/livez")[0] == 200
+            return server.request("GET", "/livez")[0] == 200
         except ConnectionError:
             return False
 
@@ -222,23 +288,25 @@ class Crowds(unittest.TestCase):
             client.sendall(PING)
             self.assertEqual(receive_until(client, PONG), PONG)
 
-    def test_too_many_are_turned_away_and_those_inside_are_served(self):
+    def test_clients_over_the_limit_are_refused_and_the_others_are_served(self):
         with Server("--limits-connections", "100") as server, contextlib.ExitStack() as stack:
             inside = self.enter(stack, server, 100)
             self.assertEqual(len(inside), 100)
-            crowd = work(10000)
+            crowd = scaled(3000)
             for number in range(crowd):
                 http = number % 2 == 0
                 client = server.connect(server.http if http else server.resp)
-                told = receive_all(client)
-                vanish(client)
-                self.assertTrue(told.startswith(b"HTTP/1.1 503 " if http else b"-ERR max number of clients"), told)
+                if http:  # It might have asked for health.
+                    client.sendall(b"GET /api/ping HTTP/1.1\r\nHost: h\r\n\r\n")
+                received = receive_all(client)
+                reset(client)
+                self.assertTrue(received.startswith(b"HTTP/1.1 503 " if http else b"-ERR max number of clients"), received)
             self.assert_served(inside)
-            vanish(inside.pop())
-            self.assertTrue(until(lambda: len(self.enter(stack, server, 1)) == 1))
+            reset(inside.pop())
+            wait_until(lambda: len(self.enter(stack, server, 1)) == 1)
             for client in inside[:10]:
-                vanish(client)
-            self.assertTrue(until(lambda: self.is_answered(server)))
+                reset(client)
+            wait_until(lambda: self.is_answered(server))
             self.assertGreaterEqual(refused(server, "http", "max_connections"), crowd / 2)
 
     def test_one_address_can_not_take_all_the_room(self):
@@ -249,16 +317,20 @@ class Crowds(unittest.TestCase):
 
     def test_without_file_descriptors_those_inside_are_served(self):
         with Server(files=64) as server, contextlib.ExitStack() as stack:
+            # UBSan checks the first object of a type through a pipe, for which there would be no descriptor.
+            with contextlib.ExitStack() as first:
+                self.enter(first, server, 1)
+            wait_until(lambda: open_connections(server, "resp") == 0)
             inside = self.enter(stack, server, 100)
             self.assertGreater(len(inside), 10)
             self.assertLess(len(inside), 64)
             for _ in range(10):
                 self.assert_served(inside)
             for client in inside[:10]:
-                vanish(client)
-            self.assertTrue(until(lambda: len(self.enter(stack, server, 1)) == 1))
+                reset(client)
+            wait_until(lambda: len(self.enter(stack, server, 1)) == 1)
             self.assert_served(inside[10:])
-            self.assertTrue(until(lambda: self.is_answered(server)))
+            wait_until(lambda: self.is_answered(server))
             self.assertGreater(refused(server, "resp", "no_descriptors"), 0)
 
 

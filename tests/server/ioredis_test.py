@@ -3,18 +3,14 @@
 import os
 import shutil
 import subprocess
-import sys
 import unittest
 from pathlib import Path
 
-from running import PATIENCE, SKIPPED, Server
+from support.environment import TIMEOUT, skip_all
+from support.ports import free_port
+from support.sluice import Server
 
 VERSION = "5.11.1"
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(SKIPPED)
 
 
 def modules():
@@ -28,20 +24,21 @@ def modules():
         "--fetch-retries=0", "--fetch-timeout=10000", f"ioredis@{VERSION}",
     ]  # fmt: skip
     try:
-        told = subprocess.run(install, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        completed = subprocess.run(install, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        skip("npm does not get ioredis in time")
-    if told.returncode != 0:
-        skip(f"npm can't get ioredis: {told.stderr.strip().splitlines()[-1:]}")
+        skip_all("npm does not get ioredis in time")
+    if completed.returncode != 0:
+        errors = [line for line in completed.stderr.splitlines() if "npm" in line and "complete log" not in line]
+        skip_all(f"npm can't get ioredis: {errors[-1:]}")
     return folder / "node_modules"
 
 
 class IoRedis(unittest.TestCase):
     def test_it_works_as_with_redis(self):
-        with Server("--admin-token", "opensesame") as guarded, Server() as first:
+        with Server("--admin-token", "opensesame-opensesame") as guarded, Server(resp_port=free_port()) as first:
             script = str(Path(__file__).with_name("ioredis_client.js"))
             client = subprocess.Popen(
-                ["node", script, str(first.resp), str(guarded.resp), "opensesame"],
+                ["node", script, str(first.resp), str(guarded.resp), "opensesame-opensesame"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -50,14 +47,14 @@ class IoRedis(unittest.TestCase):
             )
             self.addCleanup(client.kill)
             if client.stdout.readline() == "connected\n":
-                self.assertEqual(first.end(), 0)
-            with Server(http_port=first.http, resp_port=first.resp):
-                told, complaints = client.communicate("restarted\n", PATIENCE)
-            self.assertEqual((client.returncode, told), (0, "done\n"), complaints)
+                self.assertEqual(first.stop(), 0)
+            with Server(resp_port=first.resp):
+                output, errors = client.communicate("restarted\n", TIMEOUT)
+            self.assertEqual((client.returncode, output), (0, "done\n"), errors)
 
 
 if __name__ == "__main__":
     if not shutil.which("node") or not shutil.which("npm"):
-        skip("there is no node, or no npm")
+        skip_all("there is no node, or no npm")
     MODULES = modules()
     unittest.main()

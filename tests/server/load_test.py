@@ -4,14 +4,15 @@ import itertools
 import json
 import signal
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
-from running import PATIENCE, SANITIZED, Server, rules_in, until, work, write
+from support.environment import SANITIZED, TIMEOUT, scaled, wait_until
+from support.files import replace_file, write_rules
+from support.sluice import ServerTest
 
 SECONDS = 1 if SANITIZED else 3
-LIMIT = work(1000)
+LIMIT = scaled(1000)
 
 
 def rules_of(version):
@@ -19,8 +20,8 @@ def rules_of(version):
     return f"rules: [{{ id: api, version: {version}, limit: {LIMIT}/day }}]\n"
 
 
-def loads_told(server):
-    return sum("rules in force" in line or "rules refused" in line for line in server.log)
+def reloads(server):
+    return len(server.log_lines("rules loaded") + server.log_lines("rules reload failed"))
 
 
 class Wrk:
@@ -29,7 +30,7 @@ class Wrk:
     def __init__(self, server, path):
         self.process = subprocess.Popen(
             [
-                "wrk", "-t", "1", "-c", "32", "-d", f"{SECONDS}s", "--timeout", f"{PATIENCE}s",
+                "wrk", "-t", "1", "-c", "32", "-d", f"{SECONDS}s", "--timeout", f"{TIMEOUT}s",
                 "-s", str(Path(__file__).with_name("count_answers.lua")), f"http://127.0.0.1:{server.http}{path}",
             ],
             stdout=subprocess.PIPE,
@@ -40,28 +41,24 @@ class Wrk:
         return self.process.poll() is None
 
     def answers(self):
-        told, _ = self.process.communicate(timeout=PATIENCE)
-        return json.loads(told.splitlines()[-1])
+        output, _ = self.process.communicate(timeout=TIMEOUT)
+        return json.loads(output.splitlines()[-1])
 
 
-class Load(unittest.TestCase):
+class Load(ServerTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.rules = rules_in(folder.name, rules_of(1))
-
-    def serve(self):
-        return Server("--rules", str(self.rules))
+        self.rules = write_rules(self.folder, rules_of(1))
+        self.server = self.serve("--rules", self.rules)
 
     def replace_rules(self, _, version):
-        write(self.rules, rules_of(version))
+        replace_file(self.rules, rules_of(version))
 
     def rewrite_rules(self, server, version):
         self.rules.write_text(rules_of(version), encoding="utf-8")
         server.process.send_signal(signal.SIGHUP)
 
     def break_rules(self, server, version):
-        write(self.rules, f"rules: [{{ id: api, version: {version}, limt: 1 }}]\n")
+        replace_file(self.rules, f"rules: [{{ id: api, version: {version}, limt: 1 }}]\n")
         server.process.send_signal(signal.SIGHUP)
 
     def assert_none_lost(self, answers):
@@ -69,16 +66,16 @@ class Load(unittest.TestCase):
         self.assertGreater(answers["allowed"] + answers["denied"], LIMIT)
 
     def test_exactly_what_the_limit_holds_is_allowed(self):
-        with self.serve() as server:
+        with self.server as server:
             answers = Wrk(server, "/api/v1/rate-limit/check?key=alice").answers()
             self.assert_none_lost(answers)
             self.assertEqual(answers["allowed"], LIMIT)
 
     def test_reloads_lose_nothing_and_forget_nothing(self):
-        with self.serve() as server:
+        with self.server as server:
             load = Wrk(server, "/api/v1/rate-limit/check?key=alice")
             commands = subprocess.Popen(
-                ["redis-benchmark", "-p", str(server.resp), "-n", str(work(200000)), "-c", "8", "-P", "8", "-q",
+                ["redis-benchmark", "-p", str(server.resp), "-n", str(scaled(200000)), "-c", "8", "-P", "8", "-q",
                  "SLUICE.CHECK", "api_key", "bob"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -88,27 +85,26 @@ class Load(unittest.TestCase):
             for version, change in enumerate(itertools.cycle(changes), 2):
                 if version > 4 and not load.is_running():
                     break
-                before = loads_told(server)
+                before = reloads(server)
                 change(server, version)
-                self.assertTrue(until(lambda: loads_told(server) > before))
+                wait_until(lambda: reloads(server) > before)
             answers = load.answers()
             self.assert_none_lost(answers)
             self.assertEqual(answers["allowed"], LIMIT)
-            told, _ = commands.communicate(timeout=PATIENCE)
-            self.assertEqual(commands.returncode, 0, told)
-            self.assertNotIn("rror", told)
-            resp = 'rate_limiter_calls_total{protocol="resp",outcome="%s"}'
-            self.assertEqual(server.metric(resp % "allowed"), LIMIT)
-            self.assertEqual(server.metric(resp % "denied"), work(200000) - LIMIT)
+            output, _ = commands.communicate(timeout=TIMEOUT)
+            self.assertEqual(commands.returncode, 0, output)
+            self.assertNotIn("rror", output)
+            for outcome, count in (("allowed", LIMIT), ("denied", scaled(200000) - LIMIT)):
+                self.assertEqual(server.metric("rate_limiter_calls_total", protocol="resp", outcome=outcome), count)
 
     def test_limits_are_switched_off_and_on_and_none_is_lost(self):
-        with self.serve() as server:
+        with self.server as server:
             load = Wrk(server, "/api/ping")
             for mode in itertools.cycle(("shadow", "off", "on")):
                 if not load.is_running():
                     break
-                told = server.ask("PUT", "/admin/enforcement", json.dumps({"enforcement": mode}))
-                self.assertEqual(told[0], 200, told)
+                response = server.request("PUT", "/admin/enforcement", {"enforcement": mode})
+                self.assertEqual(response.status, 200, response)
             answers = load.answers()
             self.assert_none_lost(answers)
             self.assertGreater(answers["allowed"], LIMIT)

@@ -1,29 +1,29 @@
 """The server as redis-py sees it. Skipped where Python has no redis-py."""
 
 import contextlib
-import sys
 import unittest
 
-from running import PATIENCE, SKIPPED, Server
+from support.environment import TIMEOUT, skip_all
+from support.ports import free_port
+from support.sluice import Server
 
 try:
     import redis
     from redis.backoff import ConstantBackoff
     from redis.retry import Retry
 except ImportError:
-    print("skipped: this Python has no redis-py (Debian: python3-redis)")
-    sys.exit(SKIPPED)
+    skip_all("this Python has no redis-py (Debian: python3-redis)")
 
 
 @contextlib.contextmanager
 def client_of(server, **options):
-    client = redis.Redis(port=server.resp, socket_timeout=PATIENCE, decode_responses=True, **options)
+    client = redis.Redis(port=server.resp, socket_timeout=TIMEOUT, decode_responses=True, **options)
     yield client
     client.connection_pool.disconnect()
 
 
 class RedisPy(unittest.TestCase):
-    def test_it_connects_and_is_told_about_the_server(self):
+    def test_it_connects_and_learns_about_the_server(self):
         with Server() as server, client_of(server, client_name="shop", db=0) as client:
             self.assertTrue(client.ping())
             self.assertEqual(client.echo("hello"), "hello")
@@ -45,7 +45,7 @@ class RedisPy(unittest.TestCase):
             self.assertEqual(client.execute_command("SLUICE.CHECK", "api_key", "demo-key")[:3], [1, 100, 99])
             self.assertEqual(client.execute_command("SLUICE.PEEK", "api_key", "demo-key")[:3], [1, 100, 99])
             self.assertEqual(client.execute_command("SLUICE.RESET", "api_key", "demo-key"), 1)
-            self.assertEqual(client.delete("user", "nobody"), 1)
+            self.assertEqual(client.delete("user", "other"), 1)
             with self.assertRaisesRegex(redis.ResponseError, "max_burst"):
                 client.execute_command("CL.THROTTLE", "user", -1, 1, 3600)
 
@@ -53,15 +53,15 @@ class RedisPy(unittest.TestCase):
         with Server() as server, client_of(server) as client:
             pipeline = client.pipeline(transaction=False)
             for number in range(1000):
-                pipeline.execute_command("CL.THROTTLE", "user", 1999, 1, 86400)
+                pipeline.execute_command("CL.THROTTLE", "user", 1999, 1, 1200)
                 pipeline.echo(str(number))
-            told = pipeline.execute()
-            self.assertEqual([reply[2] for reply in told[::2]], list(range(1999, 999, -1)))
-            self.assertEqual(told[1::2], [str(number) for number in range(1000)])
+            replies = pipeline.execute()
+            self.assertEqual([reply[2] for reply in replies[::2]], list(range(1999, 999, -1)))
+            self.assertEqual(replies[1::2], [str(number) for number in range(1000)])
 
     def test_only_the_right_password_opens(self):
-        with Server("--admin-token", "opensesame") as server:
-            with client_of(server, password="opensesame") as client:
+        with Server("--admin-token", "opensesame-opensesame") as server:
+            with client_of(server, password="opensesame-opensesame") as client:
                 self.assertEqual(client.delete("user"), 0)
             with client_of(server, password="guess") as client, self.assertRaisesRegex(redis.RedisError, "WRONGPASS"):
                 client.ping()
@@ -70,10 +70,10 @@ class RedisPy(unittest.TestCase):
 
     def test_it_comes_back_when_the_server_does(self):
         retry = {"retry": Retry(ConstantBackoff(0.1), 100), "retry_on_error": [redis.ConnectionError]}
-        with Server() as first, client_of(first, **retry) as client:
+        with Server(resp_port=free_port()) as first, client_of(first, **retry) as client:
             self.assertTrue(client.ping())
-            self.assertEqual(first.end(), 0)
-            with Server(http_port=first.http, resp_port=first.resp):
+            self.assertEqual(first.stop(), 0)
+            with Server(resp_port=first.resp):
                 self.assertEqual(client.execute_command("CL.THROTTLE", "user", 1, 1, 3600)[0], 0)
 
 

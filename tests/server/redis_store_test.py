@@ -1,12 +1,14 @@
 """The server on a real Redis: answers that come later, or not at all."""
 
-import json
-import re
 import signal
-import subprocess
 import unittest
 
-from running import Redis, Server, receive_all, receive_until, rules_in, until, vanish
+from support.environment import wait_until
+from support.http1 import read_response
+from support.redis_servers import RedisServer
+from support.resp import encode, read_reply
+from support.sluice import ServerTest
+from support.sockets import receive_all, receive_until, reset
 
 THREE_A_DAY = "rules: [{ id: api, algorithm: fixed_window, limit: 3, window: 1d }]\n"
 HEAD = b"HEAD /livez HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -17,24 +19,21 @@ def check(key, more=""):
     return f"GET /api/v1/rate-limit/check?key={key} HTTP/1.1\r\nHost: h\r\n{more}\r\n".encode()
 
 
-def command(*words):
-    return "\r\n".join([f"*{len(words)}", *(f"${len(word)}\r\n{word}" for word in words), ""]).encode()
+LAST = check("last", "Connection: close\r\n")
 
 
-class RedisTest(unittest.TestCase):
+class RedisTest(ServerTest):
     def setUp(self):
-        self.redis = Redis()
-        self.addCleanup(self.redis.__exit__)
+        self.redis = self.enterContext(RedisServer(start=False))
 
-    def serve(self, rules, deadline="30s"):
-        path = rules_in(self.redis.folder.name, rules)
-        return Server("--rules", str(path), "--store", self.redis.url, "--store-deadline", deadline)
+    def start(self, rules, deadline="30s"):
+        return self.serve(store=self.redis.url, store_deadline=deadline, rules=rules)
 
 
 class OnRedis(RedisTest):
     def test_two_servers_enforce_one_limit(self):
         self.redis.start()
-        with self.serve(THREE_A_DAY) as one, self.serve(THREE_A_DAY) as other:
+        with self.start(THREE_A_DAY) as one, self.start(THREE_A_DAY) as other:
             statuses = [server.check("alice")[0] for server in (one, other, one, other, one)]
             self.assertEqual(statuses, [200, 200, 200, 429, 429])
 
@@ -43,14 +42,80 @@ class OnRedis(RedisTest):
             "rules: [{ id: api, limit: 100/day }, { id: shut, match: { api_key: closed }, limit: 1/day, "
             "on_store_failure: closed }]"
         )
-        with self.serve(rules, "50ms") as server:
-            status, headers, text = server.check("alice")
-            self.assertEqual(status, 200)
-            self.assertEqual(headers["X-RateLimit-Degraded"], "true")
-            self.assertTrue(json.loads(text)["degraded"])
+        with self.start(rules, "50ms") as server:
+            response = server.check("alice")
+            self.assertEqual(response.status, 200)
+            self.assertEqual(response.headers["X-RateLimit-Degraded"], "true")
+            self.assertTrue(response.json()["degraded"])
             self.assertEqual(server.check("closed")[0], 503)
             self.redis.start()
-            self.assertTrue(until(lambda: "X-RateLimit-Degraded" not in server.check("alice")[1]))
+            wait_until(lambda: "X-RateLimit-Degraded" not in server.check("alice").headers)
+
+
+TEN = "rules: [{ id: api, capacity: 10, refill_rate: 1 per day }]\n"
+
+
+def take(server, key):
+    response = server.request("POST", "/api/v1/rate-limit/check", {"key": key})
+    assert response.status == 200, response
+    return response.json()["receipt"]
+
+
+def correct(server, operation, receipt, **more):
+    response = server.request("POST", f"/api/v1/rate-limit/{operation}", {"receipt": receipt, **more})
+    return response.status, response.json()
+
+
+def remaining(server, key):
+    return server.request("GET", f"/api/v1/rate-limit/remaining?key={key}").json()["remaining"]
+
+
+class Receipts(RedisTest):
+    def serve_ten(self, *flags, **options):
+        secret = self.folder / "secret"
+        secret.write_text("of all servers, and long enough\n", encoding="utf-8")
+        return self.serve("--receipts-secret-file", secret, *flags, rules=TEN, **options)
+
+    def expect_one_refund(self, servers):
+        receipts = [take(servers[0], "a") for _ in range(5)]
+        for server in servers * 10:
+            status, answer = correct(server, "cancel", receipts[0])
+            self.assertEqual((status, answer["cancelled"]), (200, True))
+            self.assertEqual(remaining(server, "a"), 6)
+        status, answer = correct(servers[0], "settle", receipts[0], cost=3)
+        self.assertEqual((status, answer["code"]), (409, "ALREADY_SETTLED"))
+        status, answer = correct(servers[0], "settle", receipts[1], cost=2**53)
+        self.assertEqual((status, answer["capped"], answer["limits"][0]["settled"]), (200, True, 40))
+
+    def test_twenty_cancellations_are_one_refund_in_memory(self):
+        with self.serve_ten() as server:
+            self.expect_one_refund([server])
+
+    def test_twenty_cancellations_are_one_refund_whichever_server_is_asked(self):
+        self.redis.start()
+        with self.serve_ten(store=self.redis.url) as one, self.serve_ten(store=self.redis.url) as other:
+            self.expect_one_refund([one, other])
+
+    def test_a_cancellation_that_timed_out_can_be_repeated(self):
+        self.redis.start()
+        with self.serve_ten(store=self.redis.url, store_deadline="1s") as server:
+            receipts = [take(server, "a") for _ in range(5)]
+            self.redis.pause()
+            status, answer = correct(server, "cancel", receipts[0])
+            self.assertEqual((status, answer["code"]), (503, "STORAGE_TIMEOUT"))
+            self.redis.resume()
+            wait_until(lambda: correct(server, "cancel", receipts[0])[0] == 200)
+            self.assertEqual(correct(server, "cancel", receipts[0])[0], 200)
+            wait_until(lambda: remaining(server, "a") == 6)
+
+    def test_a_key_remembers_so_many_receipts(self):
+        self.redis.start()
+        with self.serve_ten("--receipts-max-settled-per-key", "2", store=self.redis.url) as server:
+            receipts = [take(server, "a") for _ in range(3)]
+            answers = [correct(server, "cancel", receipt) for receipt in receipts]
+            self.assertEqual([status for status, _ in answers], [200, 200, 503])
+            self.assertEqual(answers[2][1]["code"], "TOO_MANY_SETTLEMENTS")
+            self.assertEqual(remaining(server, "a"), 9)
 
 
 class LateAnswers(RedisTest):
@@ -59,86 +124,89 @@ class LateAnswers(RedisTest):
         self.redis.start()
 
     def test_pipelined_http_is_answered_in_order_though_redis_stops_in_the_middle(self):
-        with self.serve(PLENTY) as server, server.connect(server.http) as client:
+        with self.start(PLENTY) as server, server.connect(server.http) as client:
             keys = [f"user{number}" for number in range(600)]
             for part in range(0, 600, 200):
                 if part == 200:
                     self.redis.pause()
                 # Between them one that needs no Redis: it waits for its turn all the same.
                 client.sendall(b"".join(check(key) + HEAD for key in keys[part : part + 200]))
-            client.sendall(check("last", "Connection: close\r\n"))
+            client.sendall(LAST)
             self.redis.resume()
-            told = receive_all(client).decode()
-            self.assertEqual(re.findall(r'"key":"(\w+)"', told), [*keys, "last"])
-            self.assertEqual(told.count("HTTP/1.1 200 OK"), 1201)
-            self.assertNotIn("Degraded", told)
+            with client.makefile("rb") as stream:
+                responses = [read_response(stream, head=i % 2) for i in range(2 * len(keys) + 1)]
+                self.assertEqual(stream.read(), b"")
+            self.assertEqual([response.json()["key"] for response in responses[::2]], [*keys, "last"])
+            self.assertEqual({response.status for response in responses}, {200})
+            self.assertFalse([response for response in responses if "X-RateLimit-Degraded" in response.headers])
 
     def test_pipelined_commands_are_answered_in_order_though_redis_stops_in_the_middle(self):
-        with self.serve(PLENTY) as server, server.connect(server.resp) as client:
+        with self.start(PLENTY) as server, server.connect(server.resp) as client:
             # What comes before Redis knows the script is sent twice, maybe behind others.
-            client.sendall(command("CL.THROTTLE", "other", "5", "1", "86400") + command("ECHO", "known"))
+            client.sendall(encode("CL.THROTTLE", "other", "5", "1", "86400") + encode("ECHO", "known"))
             receive_until(client, b"known\r\n")
             count = 900
             for part in range(0, count, 300):
                 if part == 300:
                     self.redis.pause()
                 for number in range(part, part + 300):
-                    client.sendall(command("CL.THROTTLE", "user", "999", "1", "86400"))
-                    client.sendall(command("ECHO", f"{number:04}"))
-            client.sendall(command("QUIT"))
+                    client.sendall(encode("CL.THROTTLE", "user", 999, 1, 2400))
+                    client.sendall(encode("ECHO", number))
+            client.sendall(encode("QUIT"))
             self.redis.resume()
-            told = receive_all(client).decode()
-            left = [int(n) for n in re.findall(r"\*5\r\n:0\r\n:1000\r\n:(\d+)\r\n", told)]
-            self.assertEqual(left, list(range(999, 999 - count, -1)))
-            self.assertEqual(re.findall(r"\$4\r\n(\d+)", told), [f"{number:04}" for number in range(count)])
-            self.assertTrue(told.endswith("+OK\r\n"))
+            with client.makefile("rb") as stream:
+                replies = [read_reply(stream) for _ in range(2 * count + 1)]
+            expected = [["0", "1000", str(remaining)] for remaining in range(999, 999 - count, -1)]
+            self.assertEqual([reply[:3] for reply in replies[:-1:2]], expected)
+            self.assertEqual(replies[1:-1:2], [str(number) for number in range(count)])
+            self.assertEqual(replies[-1], "OK")
 
     def test_past_the_deadline_the_rule_answers_in_order_and_redis_comes_back(self):
-        with self.serve(PLENTY, "50ms") as server:
+        with self.start(PLENTY, "50ms") as server:
             self.assertEqual(server.check("alice")[0], 200)
             self.redis.pause()
             keys = [f"user{number}" for number in range(100)]
-            with server.connect(server.http) as client:
-                client.sendall(b"".join(map(check, keys)) + check("last", "Connection: close\r\n"))
-                told = receive_all(client).decode()
+            with server.connect(server.http) as client, client.makefile("rb") as stream:
+                client.sendall(b"".join(map(check, keys)) + LAST)
+                responses = [read_response(stream) for _ in range(len(keys) + 1)]
+                self.assertEqual(stream.read(), b"")
             self.redis.resume()
-            self.assertEqual(re.findall(r'"key":"(\w+)"', told), [*keys, "last"])
-            self.assertEqual(told.count("X-RateLimit-Degraded: true"), 101)
-            self.assertTrue(until(lambda: "X-RateLimit-Degraded" not in server.check("alice")[1]))
+            self.assertEqual([response.json()["key"] for response in responses], [*keys, "last"])
+            self.assertEqual({response.headers["X-RateLimit-Degraded"] for response in responses}, {"true"})
+            wait_until(lambda: "X-RateLimit-Degraded" not in server.check("alice").headers)
 
     def test_clients_may_be_gone_before_their_answer_comes(self):
-        with self.serve(PLENTY) as server, server.connect(server.resp) as other:
+        with self.start(PLENTY) as server, server.connect(server.resp) as other:
             self.assertEqual(server.check("alice")[0], 200)
             self.redis.pause()
             for number in range(200):
                 with_http = number % 2 == 0
                 client = server.connect(server.http if with_http else server.resp)
-                client.sendall((check("gone") if with_http else command("SLUICE.CHECK", "api_key", "gone")) * 5)
-                vanish(client) if number % 4 < 2 else client.close()
-            other.sendall(command("SLUICE.CHECK", "api_key", "other"))
+                client.sendall((check("gone") if with_http else encode("SLUICE.CHECK", "api_key", "gone")) * 5)
+                reset(client) if number % 4 < 2 else client.close()
+            other.sendall(encode("SLUICE.CHECK", "api_key", "other"))
             self.redis.resume()
-            self.assertIn(b"*8\r\n:1\r\n:1000000\r\n:999999\r\n", receive_until(other, b":0\r\n:0\r\n"))
-            self.assertTrue(until(lambda: server.metric('rate_limiter_connections{protocol="http"}') == 1))
-            self.assertTrue(until(lambda: server.metric('rate_limiter_connections{protocol="resp"}') == 1))
+            self.assertEqual(read_reply(other.makefile("rb"))[:3], ["1", "1000000", "999999"])
+            wait_until(lambda: server.metric("rate_limiter_connections", protocol="http") == 1)
+            wait_until(lambda: server.metric("rate_limiter_connections", protocol="resp") == 1)
 
-    def test_why_there_is_no_connection_is_told(self):
-        set_password = ["redis-cli", "-p", str(self.redis.port), "CONFIG", "SET", "requirepass", "secret"]
-        subprocess.run(set_password, check=True, capture_output=True)
-        with self.serve(PLENTY) as server:
-            self.assertTrue(until(lambda: any("no connection to Redis" in line for line in server.log)))
-            self.assertTrue(any("NOAUTH" in line for line in server.log))
+    def test_why_there_is_no_connection_is_logged(self):
+        self.assertEqual(self.redis.send("CONFIG", "SET", "requirepass", "secret"), "OK")
+        with self.start(PLENTY) as server:
+            wait_until(lambda: server.log_lines("no connection to Redis"))
+            self.assertTrue(server.log_lines("NOAUTH"))
 
-    def test_who_waits_for_redis_when_the_server_ends_is_answered(self):
-        with self.serve(PLENTY) as server, server.connect(server.http) as client:
+    def test_calls_that_wait_for_redis_at_shutdown_are_answered(self):
+        with self.start(PLENTY) as server, server.connect(server.http) as client:
             self.assertEqual(server.check("alice")[0], 200)
             self.redis.pause()
             client.sendall(check("alice"))
-            self.assertTrue(until(lambda: server.metric("rate_limiter_redis_in_flight") > 0))
+            wait_until(lambda: server.metric("rate_limiter_redis_in_flight") > 0)
             server.process.send_signal(signal.SIGTERM)
-            self.assertTrue(until(lambda: any("ending" in line for line in server.log)))
+            wait_until(lambda: server.log_lines("draining"))
             self.redis.resume()
             self.assertTrue(receive_all(client).startswith(b"HTTP/1.1 200 OK\r\n"))
-            self.assertEqual(server.process.wait(), 0)
+            self.assertEqual(server.wait(), 0)
 
 
 if __name__ == "__main__":

@@ -3,38 +3,39 @@
 import subprocess
 import unittest
 
-from running import PATIENCE, Server, work
-
+from support.environment import TIMEOUT, scaled
+from support.resp import encode
+from support.sluice import Server
 
 class RedisCli(unittest.TestCase):
     def test_both_protocols_are_spoken(self):
         with Server() as server:
             for version in ("-2", "-3"):
                 self.assertEqual(server.redis_cli(version, "PING"), ["PONG"])
-                told = server.redis_cli(version, "HELLO")
-                self.assertIn("proto", " ".join(told))
-                told = server.redis_cli(version, "CL.THROTTLE", f"key{version}", "9", "1", "60")
-                self.assertEqual(told[:3], ["0", "10", "9"])
+                output = server.redis_cli(version, "HELLO")
+                self.assertIn("proto", " ".join(output))
+                output = server.redis_cli(version, "CL.THROTTLE", f"key{version}", "9", "1", "60")
+                self.assertEqual(output[:3], ["0", "10", "9"])
 
     def test_commands_come_through_a_pipe_too(self):
-        throttle = "*5\r\n$11\r\nCL.THROTTLE\r\n$4\r\nuser\r\n$1\r\n4\r\n$1\r\n1\r\n$4\r\n3600\r\n"
+        throttle = encode("CL.THROTTLE", "user", 4, 1, 3600).decode()
         with Server() as server:
-            told = subprocess.run(
+            completed = subprocess.run(
                 ["redis-cli", "-p", str(server.resp), "--pipe"],
                 input=throttle * 5000,
                 capture_output=True,
                 text=True,
-                timeout=PATIENCE,
+                timeout=TIMEOUT,
                 check=False,
             )
-            self.assertIn("errors: 0, replies: 5000", told.stdout)
+            self.assertIn("errors: 0, replies: 5000", completed.stdout)
             self.assertEqual(server.redis_cli("CL.THROTTLE", "user", "4", "1", "3600", "0")[2], "0")
 
     def test_only_the_right_password_opens(self):
-        with Server("--admin-token", "opensesame") as server:
+        with Server("--admin-token", "opensesame-opensesame") as server:
             self.assertRegex(server.redis_cli("DEL", "k")[0], "^NOAUTH")
             self.assertIn("WRONGPASS", " ".join(server.redis_cli("AUTH", "guess")))
-            self.assertEqual(server.redis_cli("--no-auth-warning", "-a", "opensesame", "DEL", "k"), ["0"])
+            self.assertEqual(server.redis_cli("--no-auth-warning", "-a", "opensesame-opensesame", "DEL", "k"), ["0"])
 
     def test_rules_are_asked_looked_at_and_reset(self):
         call = ("endpoint", "/login", "ip", "203.0.113.9")
@@ -51,28 +52,28 @@ class RedisCli(unittest.TestCase):
 
 class RedisBenchmark(unittest.TestCase):
     def run_it(self, server, count, pipeline, *command):
-        told = subprocess.run(
+        completed = subprocess.run(
             ["redis-benchmark", "-q", "-p", str(server.resp), "-n", str(count), "-c", "20", "-P", str(pipeline), *command],
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             check=False,
         )
-        self.assertEqual((told.returncode, told.stderr), (0, ""), told.stdout)
-        self.assertIn("requests per second", told.stdout)
+        self.assertEqual((completed.returncode, completed.stderr), (0, ""), completed.stdout)
+        self.assertIn("requests per second", completed.stdout)
 
     def test_exactly_what_the_limit_holds_is_allowed(self):
-        count = work(100000)
+        count = scaled(100000)
         with Server() as server:
-            self.run_it(server, count, 16, "CL.THROTTLE", "user", "999", "1", "86400")
-            allowed = server.metric('rate_limiter_calls_total{protocol="resp",outcome="allowed"}')
-            denied = server.metric('rate_limiter_calls_total{protocol="resp",outcome="denied"}')
+            self.run_it(server, count, 16, "CL.THROTTLE", "user", "999", "1", "2400")
+            allowed = server.metric("rate_limiter_calls_total", protocol="resp", outcome="allowed")
+            denied = server.metric("rate_limiter_calls_total", protocol="resp", outcome="denied")
             # The next token comes long after the test.
             self.assertEqual((allowed, denied), (1000, count - 1000))
 
     def test_its_own_tests_run(self):
         with Server() as server:
-            self.run_it(server, work(20000), 1, "-t", "ping_mbulk,ping_inline")
+            self.run_it(server, scaled(20000), 1, "-t", "ping_mbulk,ping_inline")
 
 
 if __name__ == "__main__":

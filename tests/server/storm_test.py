@@ -1,12 +1,11 @@
-"""Everything at once: all protocols, rules, certificates and a Redis that change meanwhile, clients that vanish.
+"""Everything at once: all protocols, reloads of rules and certificates, a Redis that fails, clients that vanish.
 
-Each part has its own test; here they meet, which is what the sanitizers are to see.
+Each part has its own test; here they run together, above all for the sanitizers.
 """
 
 import base64
 import hashlib
 import hmac
-import json
 import signal
 import subprocess
 import tempfile
@@ -14,7 +13,12 @@ import threading
 import unittest
 from pathlib import Path
 
-from running import PATIENCE, SANITIZED, Redis, Server, rules_in, until, vanish, write
+from support.certificates import Authority, tls_flags
+from support.environment import SANITIZED, TIMEOUT, wait_until
+from support.files import replace_file, write_rules
+from support.redis_servers import RedisServer
+from support.sluice import ServerTest
+from support.sockets import reset
 
 SECONDS = 2 if SANITIZED else 4
 SECRET = b"0123456789abcdef0123456789abcdef"
@@ -35,60 +39,47 @@ def token():
     return (signed + b"." + part(hmac.digest(SECRET, signed, hashlib.sha256))).decode()
 
 
-class Storm(unittest.TestCase):
+class Storm(ServerTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.rules = rules_in(self.folder, RULES.format(version=1))
-        self.certificate = self.folder / "server.pem"
-        self.key = self.folder / "server.key"
-        self.issue()
+        self.rules = write_rules(self.folder, RULES.format(version=1))
+        self.authority = Authority(self.folder)
         self.over = threading.Event()
 
-    def issue(self):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-             "-keyout", str(self.key), "-out", str(self.certificate), "-days", "2", "-subj", "/CN=localhost"],
-            capture_output=True, timeout=PATIENCE, check=True,
-        )  # fmt: skip
-
-    def serve(self, *flags):
+    def start(self, **options):
         secret = self.folder / "secret"
         secret.write_bytes(SECRET)
-        return Server(
-            "--rules", str(self.rules), "--http-tls", "127.0.0.1:0", "--http-tls-certificate", str(self.certificate),
-            "--http-tls-key", str(self.key), "--identity-sources", "header:X-API-Key,jwt",
-            "--identity-jwt-secret-file", str(secret), *flags,
+        return self.serve(
+            "--rules", self.rules, *tls_flags(*self.authority.issue("server"), "http"),
+            "--identity-sources", "header:X-API-Key,jwt", "--identity-jwt-secret-file", secret, **options,
         )  # fmt: skip
 
-    def start(self, *command):
-        told = tempfile.TemporaryFile("w+", encoding="utf-8")
-        process = subprocess.Popen(command, stdout=told, stderr=told)
-        self.addCleanup(told.close)
-        self.addCleanup(process.wait, PATIENCE)
-        return process, told
+    def run_in_background(self, *command):
+        output = tempfile.TemporaryFile("w+", encoding="utf-8")
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+        self.addCleanup(output.close)
+        self.addCleanup(process.wait, TIMEOUT)
+        return process, output
 
-    def last_line(self, process, told):
-        self.assertEqual(process.wait(PATIENCE), 0)
-        told.seek(0)
-        return told.read().splitlines()[-1]
+    def last_line(self, process, output):
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        output.seek(0)
+        return output.read().splitlines()[-1]
 
     def wrk(self, url):
         script = Path(__file__).with_name("mixed_requests.lua")
-        return self.start(
-            "wrk", "-t", "1", "-c", "16", "-d", f"{SECONDS}s", "--timeout", f"{PATIENCE}s", "-s", str(script), url,
+        return self.run_in_background(
+            "wrk", "-t", "1", "-c", "16", "-d", f"{SECONDS}s", "--timeout", f"{TIMEOUT}s", "-s", str(script), url,
             "--", token(),
         )  # fmt: skip
 
     def redis_benchmark(self, server, *command):
-        return self.start(
+        return self.run_in_background(
             "redis-benchmark", "-p", str(server.resp), "-c", "8", "-P", "16", "-n", "1000000000", "-r", "100", "-q",
             *command,
         )  # fmt: skip
 
     def meanwhile(self, step):
-        """Does it again and again until the storm is over."""
+        """Repeats a step in a thread until the storm is over."""
 
         def run():
             number = 0
@@ -98,24 +89,24 @@ class Storm(unittest.TestCase):
 
         thread = threading.Thread(target=run)
         thread.start()
-        self.addCleanup(thread.join, PATIENCE)
+        self.addCleanup(thread.join, TIMEOUT)
         self.addCleanup(self.over.set)
         return thread
 
     def change(self, server, number):
         if number % 2:
-            write(self.rules, RULES.format(version=number + 1))
+            replace_file(self.rules, RULES.format(version=number + 1))
         else:
-            self.issue()
+            self.authority.issue("server")
         server.process.send_signal(signal.SIGHUP)
-        server.ask("PUT", "/admin/enforcement", json.dumps({"enforcement": ("on", "shadow")[number % 2]}))
+        server.request("PUT", "/admin/enforcement", {"enforcement": ("on", "shadow")[number % 2]})
 
     def appear_and_vanish(self, server, number):
         begun = (b"GET /v1/auth HTT", b"\x16\x03\x01\x02\x00\x01", b"*2\r\n$4\r\nECH", b"PING\r\n" * 100)[number % 4]
         port = (server.http, server.https, server.resp, server.resp)[number % 4]
         client = server.connect(port)
         client.sendall(begun)
-        vanish(client)
+        reset(client)
 
     def rage(self, server, *also):
         loads = [self.wrk(f"http://127.0.0.1:{server.http}"), self.wrk(f"https://127.0.0.1:{server.https}")]
@@ -126,31 +117,29 @@ class Storm(unittest.TestCase):
         lost = [self.last_line(*load) for load in loads]
         self.over.set()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
         self.assertEqual(lost, ["0", "0"])
-        self.assertTrue(until(lambda: server.metric('rate_limiter_reloads_total{result="success"}') > 0))
+        wait_until(lambda: server.metric("rate_limiter_reloads_total", result="success") > 0)
         self.assertIsNone(checks.poll())
-        self.assertEqual(server.end(), 0)  # With checks still coming.
+        self.assertEqual(server.stop(), 0)  # With checks still coming.
 
     def test_in_memory(self):
-        with self.serve() as server:
+        with self.start() as server:
             self.rage(server)
 
     def test_on_a_redis_that_comes_and_goes(self):
-        with Redis() as redis:
-            redis.start()
+        with RedisServer() as redis:
 
             def shake(number):
                 if number % 5 == 0:
-                    redis.process.kill()
-                    redis.process.wait(PATIENCE)
+                    redis.kill()
                     redis.start()
                 redis.pause()
                 self.over.wait(0.1)
                 redis.resume()
                 self.over.wait(0.1)
 
-            with self.serve("--store", redis.url) as server:
+            with self.start(store=redis.url, store_deadline="50ms") as server:
                 self.rage(server, shake)
 
 

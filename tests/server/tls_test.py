@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import re
 import signal
 import socket
@@ -12,7 +11,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from running import PATIENCE, Server, until
+from support.certificates import Authority, tls_flags
+from support.environment import TIMEOUT, wait_until
+from support.files import write_rules
+from support.http1 import read_response
+from support.sluice import ServerTest, run_sluice
+from support.sockets import receive_all
 
 PER_ADDRESS = "rules: [{ id: api, per: ip, algorithm: fixed_window, limit: 1, window: 1d }]\n"
 
@@ -23,98 +27,47 @@ rules:
 """
 
 
-def openssl(*arguments):
-    subprocess.run(["openssl", *map(str, arguments)], capture_output=True, timeout=PATIENCE, check=True)
+def handshakes(server, result, protocol="http"):
+    return server.metric("rate_limiter_tls_handshakes_total", protocol=protocol, result=result)
 
 
-class Authority:
-    """Signs certificates, which lie in a folder as NAME.pem and NAME.key."""
-
-    def __init__(self, folder, name="ca"):
-        self.folder = Path(folder)
-        self.certificate = self.folder / f"{name}.pem"
-        self.key = self.folder / f"{name}.key"
-        self._new_key(self.key)
-        openssl("req", "-x509", "-new", "-key", self.key, "-out", self.certificate, "-days", "2", "-subj", f"/CN={name}")
-
-    def issue(self, name, subject="/CN=localhost"):
-        certificate, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
-        request, names = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
-        names.write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n", encoding="utf-8")
-        new_key, new_certificate = key.with_suffix(".key.new"), certificate.with_suffix(".pem.new")
-        self._new_key(new_key)
-        openssl("req", "-new", "-key", new_key, "-out", request, "-subj", subject)
-        openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial",
-                "-extfile", names, "-out", new_certificate, "-days", "2")  # fmt: skip
-        new_key.rename(key)
-        new_certificate.rename(certificate)
-        return certificate, key
-
-    @staticmethod
-    def _new_key(path):
-        openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
+def reloads(server, result):
+    return server.metric("rate_limiter_tls_reloads_total", protocol="http", result=result)
 
 
-class TlsServer(Server):
-    """A server with TLS, too."""
-
-    def __init__(self, certificate, key, *flags):
-        tls = []
-        for protocol in ("http", "resp"):
-            tls += [f"--{protocol}-tls", "127.0.0.1:0", f"--{protocol}-tls-certificate", certificate]
-            tls += [f"--{protocol}-tls-key", key]
-        super().__init__(*tls, *flags)
-
-    def count(self, name, **labels):
-        series = ",".join(f'{label}="{value}"' for label, value in labels.items())
-        return self.metric(f"rate_limiter_{name}{{{series}}}")
-
-    def handshakes(self, result, protocol="http"):
-        return self.count("tls_handshakes_total", protocol=protocol, result=result)
-
-    def logged(self, text):
-        return until(lambda: any(text in line for line in list(self.log)))
-
-
-class TlsTest(unittest.TestCase):
+class TlsTest(ServerTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="sluice-tls-")
-        cls.folder = Path(cls.holder.name)
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="sluice-tls-")))
         cls.authority = Authority(cls.folder)
         cls.certificate, cls.key = cls.authority.issue("server")
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
-
     def start(self, *flags):
-        server = self.enterContext(TlsServer(self.certificate, self.key, *flags))
-        self.server = server
-        return server
+        self.server = self.serve(*tls_flags(self.certificate, self.key, "http", "resp"), *flags)
+        return self.server
 
     def curl(self, *arguments, path="/api/ping", check=True):
-        told = subprocess.run(
+        completed = subprocess.run(
             ["curl", "-sS", "-i", "--cacert", self.authority.certificate, *map(str, arguments),
              f"https://127.0.0.1:{self.server.https}{path}"],  # fmt: skip
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
         if check:
-            self.assertEqual(told.returncode, 0, told.stderr)
-        return told
+            self.assertEqual(completed.returncode, 0, completed.stderr)
+        return completed
 
     def s_client(self, *arguments, say=""):
         return subprocess.run(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{self.server.https}", "-CAfile",
              str(self.authority.certificate), *map(str, arguments)],
-            input=say, capture_output=True, text=True, timeout=PATIENCE, check=False,
+            input=say, capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
 
     def client(self, first=b"", **identity):
         context = ssl.create_default_context(cafile=str(self.authority.certificate))
         if identity:
             context.load_cert_chain(**identity)
-        raw = socket.create_connection(("127.0.0.1", self.server.https), timeout=PATIENCE)
+        raw = socket.create_connection(("127.0.0.1", self.server.https), timeout=TIMEOUT)
         raw.sendall(first)
         return context.wrap_socket(raw, server_hostname="localhost")
 
@@ -122,16 +75,18 @@ class TlsTest(unittest.TestCase):
 class Talk(TlsTest):
     def test_curl_asks_with_https(self):
         self.start()
-        told = self.curl("-H", "X-API-Key: demo-key", "-w", "%{http_version} %{ssl_verify_result}")
-        self.assertIn("HTTP/1.1 200 OK", told.stdout)
-        self.assertIn('{"message":"pong"}1.1 0', told.stdout)
+        output = self.curl("-H", "X-API-Key: demo-key", "-w", "\n%{http_version} %{ssl_verify_result}").stdout
+        head, _, rest = output.partition("\n\n")
+        self.assertTrue(head.startswith("HTTP/1.1 200 OK\n"), output)
+        body, versions = rest.splitlines()
+        self.assertEqual((json.loads(body), versions), ({"message": "pong"}, "1.1 0"))
 
     def test_a_connection_is_kept_for_the_next_request(self):
         server = self.start()
         url = f"https://127.0.0.1:{server.https}/api/ping"
-        told = self.curl("-w", "connects=%{num_connects}", url, url)
-        self.assertEqual(re.findall(r"connects=(\d)", told.stdout), ["1", "0", "0"])
-        self.assertEqual(server.handshakes("done"), 1)
+        output = self.curl("-w", "connects=%{num_connects}", url, url).stdout
+        self.assertEqual(re.findall(r"connects=(\d)", output), ["1", "0", "0"])
+        self.assertEqual(handshakes(server, "done"), 1)
 
     def test_a_big_pipeline_is_answered_in_order(self):
         self.start()
@@ -140,20 +95,14 @@ class Talk(TlsTest):
             for i in range(5000):
                 if i % 1000 == 0:  # By this thread: two may not use one TLS connection of Python's at a time.
                     client.sendall("".join(
-                        f"GET /api/v1/rate-limit/check?key=client-{k} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                        f"GET /api/v1/rate-limit/check?key=client-{k}&algorithm=TOKEN_BUCKET HTTP/1.1\r\nHost: localhost\r\n\r\n"
                         for k in range(i, i + 1000)
                     ).encode())  # fmt: skip
-                head = {}
-                self.assertIn(b"200 OK", answers.readline())
-                while line := answers.readline().strip():
-                    name, value = line.decode().split(": ", 1)
-                    head[name] = value
-                body = json.loads(answers.read(int(head["Content-Length"])))
-                self.assertEqual(body["key"], f"client-{i}")
+                response = read_response(answers)
+                self.assertEqual((response.status, response.json()["key"]), (200, f"client-{i}"))
 
-    def test_a_proxy_tells_whom_it_speaks_for_before_the_handshake(self):
-        rules = self.folder / "rules.yaml"
-        rules.write_text(PER_ADDRESS, encoding="utf-8")
+    def test_a_proxy_names_its_client_before_the_handshake(self):
+        rules = write_rules(self.folder, PER_ADDRESS)
         self.start("--http-proxy-protocol", "true", "--rules", rules)
 
         def status(address, path="/api/ping"):
@@ -166,13 +115,13 @@ class Talk(TlsTest):
 
     def test_redis_cli_asks_with_tls(self):
         server = self.start()
-        told = subprocess.run(
+        completed = subprocess.run(
             ["redis-cli", "-p", str(server.rediss), "--tls", "--cacert", self.authority.certificate,
              "SLUICE.CHECK", "api_key", "demo-key"],
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
-        self.assertEqual(told.stdout.splitlines()[:3], ["1", "100", "99"], told.stderr)
-        self.assertEqual(server.handshakes("done", protocol="resp"), 1)
+        self.assertEqual(completed.stdout.splitlines()[:3], ["1", "100", "99"], completed.stderr)
+        self.assertEqual(handshakes(server, "done", protocol="resp"), 1)
 
     def test_alpn_chooses_http_1_1(self):
         self.start()
@@ -188,15 +137,15 @@ class Talk(TlsTest):
             self.assertIn("200 OK", first.stdout)
             again = self.s_client(version, "-ign_eof", "-sess_in", ticket, say=ask)
             self.assertIn("Reused", again.stdout)
-        self.assertEqual((server.handshakes("done"), server.handshakes("resumed")), (2, 2))
+        self.assertEqual((handshakes(server, "done"), handshakes(server, "resumed")), (2, 2))
 
 
 class Versions(TlsTest):
     def test_tls_1_1_is_refused(self):
         server = self.start()
-        told = self.s_client("-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
-        self.assertIn("alert protocol version", told.stderr)
-        self.assertEqual(server.handshakes("nothing_shared"), 1)
+        completed = self.s_client("-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
+        self.assertIn("alert protocol version", completed.stderr)
+        self.assertEqual(handshakes(server, "nothing_shared"), 1)
 
     def test_tls_1_2_is_spoken_unless_the_minimum_is_1_3(self):
         self.start()
@@ -208,39 +157,32 @@ class Versions(TlsTest):
 
 class Impolite(TlsTest):
     def raw(self, port=None):
-        return self.enterContext(socket.create_connection(("127.0.0.1", port or self.server.https), timeout=PATIENCE))
+        return self.enterContext(socket.create_connection(("127.0.0.1", port or self.server.https), timeout=TIMEOUT))
 
-    @staticmethod
-    def rest(client):
-        got = b""
-        while piece := client.recv(65536):
-            got += piece
-        return got
-
-    def test_plain_text_is_told_so_and_counted(self):
+    def test_plain_text_is_answered_and_counted(self):
         server = self.start()
         client = self.raw()
         client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self.assertIn(b"400 Bad Request", self.rest(client))
+        self.assertIn(b"400 Bad Request", receive_all(client))
         client = self.raw(server.rediss)
         client.sendall(b"PING\r\n")
-        self.assertEqual(self.rest(client), b"-ERR this port speaks TLS\r\n")
-        self.assertEqual((server.handshakes("not_tls"), server.handshakes("not_tls", protocol="resp")), (1, 1))
+        self.assertEqual(receive_all(client), b"-ERR this port speaks TLS\r\n")
+        self.assertEqual((handshakes(server, "not_tls"), handshakes(server, "not_tls", protocol="resp")), (1, 1))
 
     def test_garbage_is_closed(self):
         server = self.start()
         client = self.raw()
         client.sendall(b"\x16\x03\x01\x00\x10" + bytes(range(16)))
-        self.rest(client)
-        self.assertEqual(server.handshakes("broken"), 1)
+        receive_all(client)
+        self.assertEqual(handshakes(server, "broken"), 1)
 
     def test_a_handshake_that_does_not_end_is_closed(self):
         server = self.start("--limits-request-timeout", "200ms")
         client = self.raw()
         client.sendall(b"\x16\x03\x01\x02\x00\x01")
-        self.assertEqual(self.rest(client), b"")
-        self.assertEqual(server.handshakes("timeout"), 1)
-        self.assertEqual(server.count("bounds_exceeded_total", protocol="http", bound="slow_request"), 1)
+        self.assertEqual(receive_all(client), b"")
+        self.assertEqual(handshakes(server, "timeout"), 1)
+        self.assertEqual(server.metric("rate_limiter_bounds_exceeded_total", protocol="http", bound="slow_request"), 1)
 
 
 class ClientCertificates(TlsTest):
@@ -249,7 +191,7 @@ class ClientCertificates(TlsTest):
         super().setUpClass()
         cls.alice = cls.authority.issue("alice", "/O=Acme/CN=alice")
         cls.mallory = Authority(cls.folder, "other").issue("mallory", "/O=Acme/CN=alice")
-        (cls.folder / "rules.yaml").write_text(PER_SUBJECT, encoding="utf-8")
+        write_rules(cls.folder, PER_SUBJECT)
 
     def flags(self, how):
         return [
@@ -267,23 +209,23 @@ class ClientCertificates(TlsTest):
         self.assertNotEqual(self.curl(*self.shows(self.mallory), check=False).returncode, 0)
         self.assertIn("200 OK", self.curl(*self.shows(self.alice)).stdout)
         self.assertEqual(
-            [server.handshakes(result) for result in ("no_certificate", "bad_certificate", "done")], [1, 1, 1]
+            [handshakes(server, result) for result in ("no_certificate", "bad_certificate", "done")], [1, 1, 1]
         )
 
-    def test_rules_see_the_subject_and_nobody_can_claim_one(self):
+    def test_rules_see_the_subject_and_clients_cannot_claim_one(self):
         self.start(*self.flags("optional"))
         path = "/api/v1/rate-limit/check?endpoint=/x"
         remaining = []
         for _ in range(2):
-            told = self.curl(*self.shows(self.alice), path=path)
-            remaining.append(re.search(r"X-RateLimit-Remaining: (\d+)", told.stdout)[1])
+            output = self.curl(*self.shows(self.alice), path=path).stdout
+            remaining.append(re.search(r"X-RateLimit-Remaining: (\d+)", output)[1])
         self.assertEqual(remaining, ["1", "0"])
         self.assertIn("429", self.curl(*self.shows(self.alice), path=path).stdout)
         claimed = self.curl(path=path + "&tls_cn=alice&tls_subject=CN%3Dalice")
         self.assertIn("X-RateLimit-Limit: 50", claimed.stdout)
-        body = '{"attributes":{"tls_cn":"alice","tls_subject":"CN=alice"}}'
-        told = self.curl("-H", "Content-Type: application/json", "-d", body, path="/api/v1/rate-limit/check")
-        self.assertIn("X-RateLimit-Limit: 50", told.stdout)
+        body = json.dumps({"attributes": {"tls_cn": "alice", "tls_subject": "CN=alice"}})
+        claimed = self.curl("-H", "Content-Type: application/json", "-d", body, path="/api/v1/rate-limit/check")
+        self.assertIn("X-RateLimit-Limit: 50", claimed.stdout)
 
 
 class Reload(TlsTest):
@@ -294,7 +236,7 @@ class Reload(TlsTest):
         with self.client() as client:
             return dict(pair[0] for pair in client.getpeercert()["subject"])["commonName"]
 
-    def ask(self, connection):
+    def ping(self, connection):
         connection.request("GET", "/api/ping")
         answer = connection.getresponse()
         answer.read()
@@ -305,41 +247,38 @@ class Reload(TlsTest):
         connection = http.client.HTTPConnection("localhost")
         connection.sock = self.client()
         self.addCleanup(connection.close)
-        self.assertEqual((self.ask(connection), self.subject()), (200, "before"))
+        self.assertEqual((self.ping(connection), self.subject()), (200, "before"))
         self.authority.issue("reloaded", "/CN=after")
         server.process.send_signal(signal.SIGHUP)
-        self.assertTrue(until(lambda: self.subject() == "after"))
-        self.assertEqual(self.ask(connection), 200)
-        self.assertGreaterEqual(server.count("tls_reloads_total", protocol="http", result="success"), 1)
-        self.assertEqual(server.count("tls_reloads_total", protocol="http", result="failure"), 0)
+        wait_until(lambda: self.subject() == "after")
+        self.assertEqual(self.ping(connection), 200)
+        self.assertGreaterEqual(reloads(server, "success"), 1)
+        self.assertEqual(reloads(server, "failure"), 0)
 
     def test_changed_files_are_noticed(self):
         self.start()
         self.authority.issue("reloaded", "/CN=after")
-        self.assertTrue(until(lambda: self.subject() == "after"))
+        wait_until(lambda: self.subject() == "after")
 
-    def test_a_bad_file_changes_nothing_and_is_told(self):
+    def test_a_bad_file_changes_nothing_and_is_logged(self):
         server = self.start()
         self.assertEqual(self.subject(), "before")  # Before it answers, signals are not handled.
         self.certificate.write_text("nonsense", encoding="utf-8")
         server.process.send_signal(signal.SIGHUP)
-        self.assertTrue(server.logged("certificate refused; the one before stays in use"))
-        self.assertTrue(any("http_tls.certificate: " in line for line in server.log))
+        wait_until(lambda: server.log_lines("http_tls reload failed, keeping previous certificate: "))
+        self.assertTrue(server.log_lines("http_tls.certificate: "))
         self.assertEqual(self.subject(), "before")
-        self.assertGreaterEqual(server.count("tls_reloads_total", protocol="http", result="failure"), 1)
+        self.assertGreaterEqual(reloads(server, "failure"), 1)
 
 
 class Start(TlsTest):
     def refused(self, *flags):
-        told = subprocess.run(
-            [os.environ["SLUICE"], "serve", "--http", "none", "--resp", "none", "--grpc", "none", "--http-tls", "127.0.0.1:0",
-             *map(str, flags)],
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        self.assertNotEqual(told.returncode, 0)
-        return told.stderr
+        listeners = ("--http", "none", "--resp", "none", "--grpc", "none", "--http-tls", "127.0.0.1:0")
+        completed = run_sluice("serve", *listeners, *flags)
+        self.assertNotEqual(completed.returncode, 0)
+        return completed.stderr
 
-    def test_what_is_wrong_is_told(self):
+    def test_wrong_settings_are_reported(self):
         self.assertIn("http_tls: listen and certificate go together", self.refused())
         self.assertIn(
             "http_tls.certificate: /nowhere.pem can't be read: No such file or directory",

@@ -1,12 +1,16 @@
 #include "algo/testing/single_key.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "algo/algorithm_info.h"
 
 namespace sluice::algo::testing {
 
 SingleKey::SingleKey(const Limit& limit, WallTime now)
     : limit_(limit.numbers()), state_(Fresh(limit_, now)) {
-  if (NeedsHistory(limit_.algorithm)) state_.history = &history_;
+  if (InfoOf(limit_.algorithm).keeps_history) state_.history = &history_;
 }
 
 SingleKey::SingleKey(const SingleKey& other)
@@ -105,16 +109,16 @@ bool SingleKey::Holds(WallTime now, std::uint64_t slot) const {
 }
 
 bool SameMemory(const SingleKey& a, const SingleKey& b) {
-  const auto same_entry = [](const LogEntry& x, const LogEntry& y) {
-    return x.at == y.at && x.cost == y.cost;
-  };
-  const auto same_slot = [](const Slot& x, const Slot& y) {
-    return x.id == y.id && x.expires == y.expires && x.cost == y.cost;
+  const auto entries_of = [](const SingleKey& key) {
+    std::vector<std::pair<EntryKey, std::int64_t>> entries;
+    const auto add = [&](const auto& entry) { entries.emplace_back(entry.key(), entry.cost); };
+    key.history().log.ForEach(add);
+    key.history().slots.ForEach(add);
+    return entries;
   };
   return a.state().at == b.state().at && a.state().value == b.state().value &&
          a.state().previous == b.state().previous && a.state().grant == b.state().grant &&
-         std::ranges::equal(a.history().log, b.history().log, same_entry) &&
-         std::ranges::equal(a.history().slots, b.history().slots, same_slot);
+         entries_of(a) == entries_of(b);
 }
 
 }  // namespace sluice::algo::testing

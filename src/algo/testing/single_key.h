@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include <sluice/decision.h>
@@ -8,6 +9,9 @@
 #include "algo/state.h"
 
 namespace sluice::algo::testing {
+
+/// The beginning of a day: of every window that divides one, too.
+inline constexpr WallTime kStart{std::chrono::hours(24) * 20'000};
 
 /// One key and one limit, driven through the functions of algo/state.h the way a store does it.
 class SingleKey {

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/grpc_loop.h"
-#include "api/grpc_methods.h"
+#include "api/grpc/loop.h"
+#include "api/grpc/methods.h"
 #include "api/testing/http_server.h"
 #include "wire/proto_reader.h"
 #include "wire/proto_writer.h"
@@ -124,16 +124,16 @@ inline HeardReply ReadReply(const GrpcCall& call) {
 /// Calls ShouldRateLimit as a session does, without one.
 class EnvoyCaller {
  public:
-  explicit EnvoyCaller(HttpHost& host) : host_(host), loop_(host, {}) {}
+  explicit EnvoyCaller(FakeServices& services) : services_(services), loop_(services, {}) {}
 
   /// What the store has not answered yet is answered later: see Answered.
   void Ask(std::string_view message) {
     call_ = loop_.Take();
     call_->peer = &peer_;
     AskShouldRateLimit(*call_, message);
-    const std::size_t questions = call_->status == wire::GrpcStatus::kOk ? call_->size() : 0;
-    call_->unanswered = questions;
-    for (std::size_t i = 0; i < questions; ++i) Submit(call_->part(i));
+    const std::size_t checks = call_->status == wire::GrpcStatus::kOk ? call_->size() : 0;
+    call_->undecided = checks;
+    for (std::size_t i = 0; i < checks; ++i) Submit(call_->part(i));
   }
   HeardReply Call(std::string_view message) {
     Ask(message);
@@ -147,19 +147,20 @@ class EnvoyCaller {
 
  private:
   void Submit(GrpcCall::Part& part) {
-    part.question.on_done = [](limiter::Question& /*question*/, void* context) {
+    part.check.on_done = [](limiter::CheckRequest& /*check*/, void* context) {
       TakeAnswer(*static_cast<GrpcCall::Part*>(context));
     };
-    part.question.context = &part;
-    const auto asked = host_.limiter().Ask(part.question, host_.now());
-    if (asked == store::Answered::kNow) TakeAnswer(part);
+    part.check.context = &part;
+    const auto asked = services_.limiter().Decide(part.check, services_.now());
+    if (asked == store::Completion::kNow) TakeAnswer(part);
   }
   static void TakeAnswer(GrpcCall::Part& part) {
-    part.call.take_note(part);
-    if (--part.call.unanswered == 0) part.call.answer(part.call);
+    GrpcCall& call = GrpcCallOf(part);
+    call.on_decided(part);
+    if (--call.undecided == 0) call.answer(call);
   }
 
-  HttpHost& host_;
+  FakeServices& services_;
   GrpcLoop loop_;
   const Peer peer_{};
   std::unique_ptr<GrpcCall> call_;

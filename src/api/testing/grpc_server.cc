@@ -18,19 +18,17 @@ void Fail(GrpcCall& call, std::string_view /*message*/) {
 }
 
 void AskLimit(GrpcCall& call, std::string_view message) {
-  limiter::Question& question = call.Add().question;
-  question.AddLimit({.scope = "test", .tag = message}, Five(), 1);
-  last_patience = question.patience;
-  call.answer = [](GrpcCall& asked) {
-    asked.reply = asked.part(0).question.allowed ? "yes" : "no";
-  };
+  limiter::CheckRequest& check = call.Add().check;
+  check.AddLimit({.scope = "test", .tag = message}, Five(), 1);
+  last_timeout = check.timeout;
+  call.answer = [](GrpcCall& asked) { asked.reply = asked.part(0).check.allowed ? "yes" : "no"; };
 }
 
 void AskMany(GrpcCall& call, std::string_view message) {
   for (const char& c : message) {
-    call.Add().question.AddLimit({.scope = "test", .tag = {&c, 1}}, Five(), 1);
+    call.Add().check.AddLimit({.scope = "test", .tag = {&c, 1}}, Five(), 1);
   }
-  call.take_note = [](GrpcCall::Part& part) { part.text = part.question.allowed ? "y" : "n"; };
+  call.on_decided = [](CheckCall::Part& part) { part.text = part.check.allowed ? "y" : "n"; };
   call.answer = [](GrpcCall& asked) {
     for (std::size_t i = 0; i < asked.size(); ++i) asked.reply += asked.part(i).text;
   };

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-/// How often this program has asked for memory so far. Whoever links this gets an `operator new`
-/// that counts. Not thread-safe.
+/// Returns the number of allocations of this program so far. A program that links this gets an
+/// `operator new` that counts. Not thread-safe.
 std::size_t Allocations();
 
 }  // namespace sluice

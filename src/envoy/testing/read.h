@@ -11,14 +11,14 @@
 
 namespace sluice::envoy::testing {
 
-/// The configuration in the text; the test fails if there is a mistake in it.
+/// The configuration in the text; the test fails if there is an error in it.
 std::shared_ptr<const Config> ReadOk(std::string_view yaml);
 
-/// All mistakes and warnings in the text, one on each line, without the name of the file.
+/// All errors and warnings in the text, one on each line, without the name of the file.
 std::string Complaints(std::string_view yaml);
-std::string Complaints(std::initializer_list<SourceFile> files, const ReadOptions& options = {});
+std::string Complaints(std::initializer_list<FileContent> files, const ReadOptions& options = {});
 
-/// What a request's descriptor meets, in few words: "domain.key_value 10/60s {tag}:scope:rest";
+/// The match of a request's descriptor, as text: "domain.key_value 10/60s {tag}:scope:rest";
 /// "nothing" if there is no limit, "no domain" if there is no domain.
 std::string Met(const Config& config, std::string_view domain, const std::vector<Entry>& entries);
 

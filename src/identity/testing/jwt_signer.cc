@@ -1,7 +1,6 @@
 #include "identity/testing/jwt_signer.h"
 
 #include <array>
-#include <cstdint>
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>
@@ -10,6 +9,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+
+#include "base/base64url.h"
 
 namespace sluice::identity::testing {
 namespace {
@@ -51,16 +52,8 @@ std::string SideBySide(const std::string& asn1) {
 }  // namespace
 
 std::string Base64Url(std::string_view bytes) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) text += kLetters[bits >> (count - 6) & 63];
-  }
-  if (count > 0) text += kLetters[bits << (6 - count) & 63];
+  AppendBase64Url(bytes, text);
   return text;
 }
 

@@ -36,14 +36,14 @@ Announcement::Announcement(std::uint64_t sender) : bytes_(1, kFormat) {
   bytes_.append(raw.data(), raw.size());
 }
 
-bool Announcement::Add(News news, const Key& key) {
+bool Announcement::Add(AnnouncementKind kind, const Key& key) {
   const std::size_t before = bytes_.size();
-  bytes_ += static_cast<char>(news);
+  bytes_ += static_cast<char>(kind);
   for (const std::string_view part : {key.scope, key.tag, key.rest}) AppendSized(part, bytes_);
-  // If two differ and have one hash, the second is not told: that happens to news.
+  // If two differ and have one hash, the second is dropped: announcements may be lost.
   const std::size_t hash = std::hash<std::string_view>()(std::string_view(bytes_).substr(before));
   const bool is_known = std::find(hashes_.begin(), hashes_.end(), hash) != hashes_.end();
-  const bool fits = bytes_.size() <= kMostBytes && hashes_.size() < kMostNews;
+  const bool fits = bytes_.size() <= kMostBytes && hashes_.size() < kMaxEntries;
   if (fits && !is_known) {
     hashes_.push_back(hash);
   } else {
@@ -58,18 +58,18 @@ void Announcement::Clear() {
 }
 
 void ReadAnnouncement(std::string_view message, std::uint64_t self,
-                      const std::function<void(News, const Key&)>& visit) {
+                      const std::function<void(AnnouncementKind, const Key&)>& visit) {
   const Announcement own(self);
   const std::string_view head = own.bytes();
   if (message.size() < head.size() || message[0] != kFormat || message.starts_with(head)) return;
   for (std::string_view rest = message.substr(head.size()); !rest.empty();) {
-    const char news = rest[0];
+    const char kind = rest[0];
     rest.remove_prefix(1);
     Key key;
     const bool whole =
         TakeSized(rest, key.scope) && TakeSized(rest, key.tag) && TakeSized(rest, key.rest);
-    if (!whole || (news != 'r' && news != 'c')) return;
-    visit(static_cast<News>(news), key);
+    if (!whole || (kind != 'r' && kind != 'c')) return;
+    visit(static_cast<AnnouncementKind>(kind), key);
   }
 }
 

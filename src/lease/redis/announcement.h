@@ -9,13 +9,13 @@
 
 #include "base/key.h"
 
-/// What nodes tell each other of keys that they lease: news of several keys in one message. Bytes
+/// Announcements of nodes about keys that they lease: several keys in one message. Bytes
 /// in, bytes out.
 namespace sluice::lease {
 
-enum class News : char {
-  kRecall = 'r',   ///< Somebody needs tokens of the key.
-  kChanged = 'c',  ///< What was denied may pass.
+enum class AnnouncementKind : char {
+  kRecall = 'r',   ///< A node needs tokens of the key.
+  kChanged = 'c',  ///< Denied calls of the key may pass now.
 };
 
 /// A message in the making.
@@ -23,8 +23,8 @@ class Announcement {
  public:
   explicit Announcement(std::uint64_t sender);
 
-  /// What is in it already is not added again. False: there is no room.
-  bool Add(News news, const Key& key);
+  /// Adds an entry unless an equal one is present. Returns false if there is no room.
+  bool Add(AnnouncementKind kind, const Key& key);
   [[nodiscard]] bool empty() const { return bytes_.size() == kHeadBytes; }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   void Clear();
@@ -32,15 +32,15 @@ class Announcement {
  private:
   static constexpr std::size_t kHeadBytes = 9;
   static constexpr std::size_t kMostBytes = 16'384;
-  static constexpr std::size_t kMostNews = 256;
+  static constexpr std::size_t kMaxEntries = 256;
 
   std::string bytes_;
-  std::vector<std::size_t> hashes_;  ///< Of each of the news.
+  std::vector<std::size_t> hashes_;  ///< Of each of the kind.
 };
 
-/// Visits all news of a message, unless `self` sent it. What is not a message of ours is ignored
-/// from where it is not.
+/// Visits all kind of a message, unless `self` sent it. Ignores the rest of a message from the
+/// first byte that is malformed.
 void ReadAnnouncement(std::string_view message, std::uint64_t self,
-                      const std::function<void(News news, const Key& key)>& visit);
+                      const std::function<void(AnnouncementKind kind, const Key& key)>& visit);
 
 }  // namespace sluice::lease

@@ -9,15 +9,15 @@
 namespace sluice::lease {
 namespace {
 
-constexpr Micros kPatience = std::chrono::milliseconds(500);
+constexpr Micros kPublishTimeout = std::chrono::milliseconds(500);
 
 }  // namespace
 
 Announcer::Announcer(net::Loop& loop, redis::Service& service, std::uint64_t node)
     : loop_(loop), service_(service), news_(node), next_(loop, [this] { Publish(); }) {}
 
-void Announcer::Tell(News news, const Key& key, Micros within) {
-  if (!news_.Add(news, key) || loop_.Now() + within >= due_) return;
+void Announcer::Add(AnnouncementKind kind, const Key& key, Micros within) {
+  if (!news_.Add(kind, key) || loop_.Now() + within >= due_) return;
   due_ = loop_.Now() + within;
   next_.Set(due_);
 }
@@ -29,7 +29,7 @@ void Announcer::Publish() {
   due_ = SteadyTime::max();
   // In a cluster every server passes it on to all others.
   route_ = {.slot = service_.has_slots() ? redis::SlotOf(kChannel) : std::uint16_t{0}};
-  service_.Send(route_, command_, loop_.Now() + kPatience, [](const redis::Answer&) {});
+  service_.Send(route_, command_, loop_.Now() + kPublishTimeout, [](const redis::Answer&) {});
 }
 
 }  // namespace sluice::lease

@@ -17,20 +17,22 @@ namespace sluice::lease {
 /// with a brace.
 inline constexpr std::string_view kChannel = "sluice:v1:leases";
 
-/// Tells the other nodes at this Redis of keys, by PUBLISH: recalls within a millisecond, changes
-/// within twenty, all that came up meanwhile in one message. What is too much for one, and what
-/// Redis does not take, is not told: nobody depends on it.
+/// Announces keys to the other nodes at this Redis, by PUBLISH: recalls within a millisecond,
+/// changes within twenty, all that came up meanwhile in one message. What is too much for one, and
+/// what Redis does not take, is dropped: correctness does not depend on it.
 ///
 /// Lives on its loop's thread; `service` must outlive it, and be closed before it goes.
 class Announcer {
  public:
   Announcer(net::Loop& loop, redis::Service& service, std::uint64_t node);
 
-  void Recall(const Key& key) { Tell(News::kRecall, key, std::chrono::milliseconds(1)); }
-  void Changed(const Key& key) { Tell(News::kChanged, key, std::chrono::milliseconds(20)); }
+  void Recall(const Key& key) { Add(AnnouncementKind::kRecall, key, std::chrono::milliseconds(1)); }
+  void Changed(const Key& key) {
+    Add(AnnouncementKind::kChanged, key, std::chrono::milliseconds(20));
+  }
 
  private:
-  void Tell(News news, const Key& key, Micros within);
+  void Add(AnnouncementKind kind, const Key& key, Micros within);
   void Publish();
 
   net::Loop& loop_;

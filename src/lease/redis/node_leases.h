@@ -4,29 +4,32 @@
 #include <cstdint>
 
 #include "base/random.h"
+#include "denial/denial_table.h"
 #include "lease/lease_table.h"
 
 namespace sluice::lease {
 
-/// Something that one loop at a time does for all loops of a process.
-class Duty {
+/// A task that one loop at a time does for all loops of a process.
+class ExclusiveRole {
  public:
-  /// Whether the caller has it from now on.
-  bool Take() { return !taken_.exchange(true); }
+  /// Returns whether the caller has it from now on.
+  bool Take() { return !taken_.load() && !taken_.exchange(true); }
   void Leave() { taken_.store(false); }
 
  private:
   std::atomic<bool> taken_{false};
 };
 
-/// What all loops of a process share of its leases. Thread-safe.
+/// Leases and denials shared by all loops of a process. Thread-safe.
 struct NodeLeases {
-  explicit NodeLeases(const TableOptions& options = {}) : table(options) {}
+  explicit NodeLeases(const TableOptions& options = {}) : table(options, denials) {}
 
+  denial::DenialTable denials;
   LeaseTable table;
-  const std::uint64_t node = RandomId();  ///< Tells this process's announcements from others'.
-  Duty sweeping;
-  Duty listening;
+  const std::uint64_t node = RandomId();  ///< Identifies this process's announcements.
+  ExclusiveRole sweeping;
+  ExclusiveRole listening;
+  ExclusiveRole heartbeat;
 };
 
 }  // namespace sluice::lease

@@ -4,20 +4,20 @@
 
 namespace sluice::lease::testing {
 
-using store::Answered;
 using store::Call;
+using store::Completion;
 using store::Operation;
 using store::Use;
 
-Answered LendingStore::Submit(Call& call) {
+Completion LendingStore::Submit(Call& call) {
   ++calls;
   call.pending = !answers_at_once;
   if (answers_at_once) {
     Run(call);
-    return Answered::kNow;
+    return Completion::kNow;
   }
   waiting_.push_back(&call);
-  return Answered::kLater;
+  return Completion::kLater;
 }
 
 void LendingStore::SubmitBatch(std::span<Call* const> calls_of_batch) {
@@ -52,7 +52,7 @@ LendingStore::Stored& LendingStore::Find(const Use& use) {
   const LimitNumbers& limit = use.limit->numbers();
   if (!stored.known) stored.state = algo::Fresh(limit, now);
   stored.known = true;
-  algo::lease::Advance(limit, now, stored.state, stored.book);
+  algo::lease::Advance(limit, now, stored.state, stored.ledger);
   return stored;
 }
 
@@ -82,14 +82,14 @@ void LendingStore::Run(Call& call) {
     Stored& stored = Find(use);
     const LimitNumbers& limit = use.limit->numbers();
     if (call.operation == Operation::kReset) {
-      algo::lease::Reset(limit, now, stored.state, stored.book);
+      algo::lease::Reset(limit, now, stored.state, stored.ledger);
     } else if (call.operation == Operation::kReturn) {
       for (const algo::lease::Report& report : use.lending->request.reports) {
-        algo::lease::Hear(limit, stored.state, stored.book, report);
+        algo::lease::ApplyReport(limit, stored.state, stored.ledger, report);
       }
     } else if (call.operation == Operation::kFetch) {
       use.lending->grant =
-          algo::lease::Fetch(limit, now, stored.state, stored.book, use.lending->request);
+          algo::lease::Fetch(limit, now, stored.state, stored.ledger, use.lending->request);
     }
   }
 }

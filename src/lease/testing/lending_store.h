@@ -11,10 +11,10 @@
 namespace sluice::lease::testing {
 
 /// A store that lends, in memory: checks, fetches, returns and resets of keys, by the arithmetic
-/// that all stores share. It answers when told to, in any number of turns.
+/// that all stores share. It answers on request, in any number of turns.
 class LendingStore final : public store::Store {
  public:
-  store::Answered Submit(store::Call& call) override;
+  store::Completion Submit(store::Call& call) override;
   void SubmitBatch(std::span<store::Call* const> calls) override;
 
   /// Answers everything that waits, and what comes up meanwhile.
@@ -30,14 +30,14 @@ class LendingStore final : public store::Store {
   /// What the store has left of the key with this tag.
   [[nodiscard]] std::int64_t Left(const std::string& tag, const Limit& limit);
   [[nodiscard]] std::int64_t Outstanding(const std::string& tag) {
-    return algo::lease::Outstanding(keys_[tag].book);
+    return algo::lease::Outstanding(keys_[tag].ledger);
   }
 
  private:
   struct Stored {
     bool known = false;
     algo::State state;
-    algo::lease::Book book;
+    algo::lease::Ledger ledger;
   };
 
   Stored& Find(const store::Use& use);

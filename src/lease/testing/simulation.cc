@@ -16,12 +16,12 @@
 namespace sluice::lease::testing {
 namespace {
 
-using algo::lease::Book;
 using algo::lease::Grant;
+using algo::lease::Ledger;
 using algo::lease::Request;
 
 constexpr WallTime kBegin{std::chrono::hours(24 * 365 * 50)};
-constexpr Micros kPatience = std::chrono::milliseconds(50);
+constexpr Micros kTimeout = std::chrono::milliseconds(50);
 constexpr Micros kSweepEvery = std::chrono::milliseconds(5);
 
 enum class Kind : std::uint8_t {
@@ -76,8 +76,8 @@ struct StoredKey {
 
   Limit limit;
   Counter stored;
-  Book book;
-  Counter judge;        ///< Told of all that is admitted, when it is.
+  Ledger ledger;
+  Counter judge;        ///< Counts all that is admitted, when it is.
   Counter one_counter;  ///< Decides the same calls, all by itself.
   std::uint64_t admitted = 0;
   std::uint64_t expected = 0;
@@ -92,6 +92,7 @@ struct Waiting {
 };
 
 struct Node {
+  std::unique_ptr<denial::DenialTable> denials;
   std::unique_ptr<LeaseTable> table;
   std::uint32_t life = 0;
   double speed = 1;
@@ -178,8 +179,12 @@ World::World(const Setting& setting)
 }
 
 void World::Start(Node& node) {
-  node.table = std::make_unique<LeaseTable>(TableOptions{
-      .max_keys = keys_.size() + 64, .nodes = static_cast<std::int64_t>(setting_.nodes)});
+  node.table.reset();  // It refers to the denials.
+  node.denials = std::make_unique<denial::DenialTable>();
+  node.table =
+      std::make_unique<LeaseTable>(TableOptions{.max_keys = keys_.size() + 64,
+                                                .nodes = static_cast<std::int64_t>(setting_.nodes)},
+                                   *node.denials);
   node.speed = 1 + setting_.clock_error * std::uniform_real_distribution<>(-1, 1)(random_);
   node.offset = Between(std::chrono::seconds(1), std::chrono::hours(1000));
   ++node.life;
@@ -238,7 +243,7 @@ void World::Decide(std::uint32_t node_index, std::uint32_t key, std::int64_t cos
       return Admit(key, cost);
     case Local::kDenied:
       return;
-    case Local::kAsk: {
+    case Local::kNeedsLease: {
       Waiting& waiting = node.waiting[key];
       waiting.costs.push_back(cost);
       if (waiting.number == 0) FetchFor(node_index, key, waiting);
@@ -268,15 +273,15 @@ void World::Fetch(std::uint32_t node_index, std::uint32_t key, std::int64_t wait
   Event event{.kind = Kind::kFetch, .node = node_index, .key = key, .life = node.life};
   event.number = ++numbers_;
   event.sent = now;
-  event.request =
-      std::make_shared<Request>(node.table->Ask(KeyOf(key), keys_[key].limit, waiting, least, now));
+  event.request = std::make_shared<Request>(
+      node.table->MakeRequest(KeyOf(key), keys_[key].limit, waiting, least, now));
   if (who != nullptr) who->number = event.number;
   node.unanswered[event.number] = key;
   CountStoreCall(key);
   Event give_up{.kind = Kind::kGiveUp, .node = node_index, .key = key, .life = node.life};
   give_up.number = event.number;
   Send(std::move(event));
-  Schedule(std::move(give_up), kPatience);
+  Schedule(std::move(give_up), kTimeout);
 }
 
 LeaseTable::Sink World::Returns(std::uint32_t node_index) {
@@ -293,10 +298,10 @@ void World::AtStore(const Event& event) {
   StoredKey& key = keys_[event.key];
   const LimitNumbers& limit = key.limit.numbers();
   algo::State& state = key.stored.state;
-  algo::lease::Advance(limit, now_, state, key.book);
+  algo::lease::Advance(limit, now_, state, key.ledger);
   if (event.kind == Kind::kReturn) {
     for (const algo::lease::Report& report : event.request->reports) {
-      algo::lease::Hear(limit, state, key.book, report);
+      algo::lease::ApplyReport(limit, state, key.ledger, report);
     }
   } else if (event.kind == Kind::kCheck) {
     const bool fits = algo::Left(limit, now_, state) >= event.cost;
@@ -307,7 +312,7 @@ void World::AtStore(const Event& event) {
   } else {
     Event answer = event;
     answer.kind = Kind::kGrant;
-    const Grant grant = algo::lease::Fetch(limit, now_, state, key.book, *event.request);
+    const Grant grant = algo::lease::Fetch(limit, now_, state, key.ledger, *event.request);
     if (grant.exact && grant.tokens > 0) Admit(event.key, grant.tokens);
     answer.grant = std::make_shared<Grant>(grant);
     Send(std::move(answer));
@@ -320,7 +325,8 @@ void World::AtStore(const Event& event) {
 void World::TakeGrant(const Event& event) {
   Node& node = nodes_[event.node];
   if (node.life != event.life || node.unanswered.erase(event.number) == 0) return;
-  node.table->Granted(KeyOf(event.key), *event.request, event.sent, ClockOf(node), *event.grant);
+  node.table->Granted(KeyOf(event.key), keys_[event.key].limit, *event.request, event.sent,
+                      ClockOf(node), *event.grant);
   const auto found = node.waiting.find(event.key);
   if (found == node.waiting.end() || found->second.number != event.number) return;
   Waiting waiting = std::move(found->second);
@@ -339,10 +345,11 @@ void World::ServeWaiting(std::uint32_t node_index, std::uint32_t key, Waiting& w
   Waiting again;
   for (std::size_t i = 0; i < waiting.costs.size(); ++i) {
     const std::int64_t cost = waiting.costs[i];
-    const Turn turn = i < waiting.asked ? Turn::kAnswered : Turn::kAgain;
-    const Spent spent = node.table->Spend(KeyOf(key), keys_[key].limit, cost, ClockOf(node), turn);
+    const SpendAttempt attempt = i < waiting.asked ? SpendAttempt::kAnswered : SpendAttempt::kAgain;
+    const Spent spent =
+        node.table->Spend(KeyOf(key), keys_[key].limit, cost, ClockOf(node), attempt);
     if (spent.local == Local::kAllowed) Admit(key, cost);
-    if (spent.local == Local::kAsk) again.costs.push_back(cost);
+    if (spent.local == Local::kNeedsLease) again.costs.push_back(cost);
     if (spent.local == Local::kExact) Check(node_index, key, cost);
   }
   if (again.costs.empty()) return;
@@ -353,7 +360,7 @@ void World::ServeWaiting(std::uint32_t node_index, std::uint32_t key, Waiting& w
 void World::GiveUp(const Event& event) {
   Node& node = nodes_[event.node];
   if (node.life != event.life || node.unanswered.erase(event.number) == 0) return;
-  node.table->Unanswered(KeyOf(event.key));
+  node.table->Unanswered(KeyOf(event.key), ClockOf(node));
   const auto found = node.waiting.find(event.key);
   if (found != node.waiting.end() && found->second.number == event.number)
     node.waiting.erase(found);

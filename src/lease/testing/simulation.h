@@ -63,8 +63,8 @@ struct Result {
 };
 
 /// Runs nodes with real lease tables around a store with the real arithmetic, in virtual time, with
-/// messages that are late, overtake each other or get lost, and nodes that crash. A judge is told
-/// of every admission at the moment it happens: `over` counts what the limit did not allow.
+/// messages that are late, overtake each other or get lost, and nodes that crash. An oracle sees
+/// every admission at the moment it happens: `over` counts what the limit did not allow.
 Result Simulate(const Setting& setting);
 
 /// The load of keys whose popularity falls as 1/rank.

@@ -27,7 +27,7 @@ void AddName(X509_NAME* name, const char* field, const std::string& value) {
             1);
 }
 
-// Whoever has no issuer signs for itself, and is an authority.
+// A certificate without an issuer is self-signed, and an authority.
 X509* Sign(const CertificateOptions& options, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key) {
   static long number = 0;
   X509* const certificate = X509_new();

@@ -30,7 +30,7 @@ struct Outcome {
 /// A loop that runs in the test's thread, and the calls made on it.
 class ClientTest : public ::testing::Test {
  protected:
-  static constexpr Micros kPatience = seconds(20);
+  static constexpr Micros kTimeout = seconds(20);
 
   Outcome& Send(Client& client, std::initializer_list<std::string_view> command,
                 Micros timeout = seconds(10)) {
@@ -63,8 +63,8 @@ class ClientTest : public ::testing::Test {
     return outcome;
   }
 
-  bool RunUntil(const std::function<bool()>& done, Micros patience = kPatience) {
-    return loop_.RunUntil(done, SteadyClock::Now() + patience);
+  bool RunUntil(const std::function<bool()>& done, Micros timeout = kTimeout) {
+    return loop_.RunUntil(done, SteadyClock::Now() + timeout);
   }
 
   bool RunUntilReady(const Client& client) {

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/clock.h"
 #include "redis/slot.h"
 #include "redis/testing/await.h"
 
@@ -14,10 +15,6 @@ void Expect(const RedisServer& server, const std::string& command) {
   if (reply.value().is_error()) {
     throw std::runtime_error(command + ": " + Describe(reply.value()));
   }
-}
-
-bool Says(const RedisServer& server, const std::string& command, const std::string& text) {
-  return server.Do(command).value().text().find(text) != std::string_view::npos;
 }
 
 }  // namespace
@@ -54,9 +51,12 @@ std::string RedisCluster::LineOf(std::size_t index, std::size_t reader) const {
 
 void RedisCluster::StartNode(const std::string& known_nodes) {
   const std::size_t index = nodes_.size();
+  // Without replicas no failover waits for it, and a node of a busy machine may be silent for a
+  // while.
+  const std::string node_timeout = count_ == kPrimaries ? "15000" : "800";
   std::vector<std::string> config = {"cluster-enabled yes",
                                      "cluster-config-file nodes.conf",
-                                     "cluster-node-timeout 800",
+                                     "cluster-node-timeout " + node_timeout,
                                      "cluster-replica-validity-factor 0",
                                      "cluster-allow-replica-migration no",
                                      "repl-diskless-sync-delay 0",
@@ -90,15 +90,15 @@ std::size_t RedisCluster::OwnerOf(std::uint16_t slot, std::size_t witness) const
       if (range.at(2).at(1).integer() == ports_[i]) return i;
     }
   }
-  throw std::runtime_error("nobody has slot " + std::to_string(slot));
+  throw std::runtime_error("no node has slot " + std::to_string(slot));
 }
 
 void RedisCluster::AwaitHealthy() const {
   Await("all nodes serve", [this] {
     for (const auto& node : nodes_) {
-      if (!Says(*node, "CLUSTER INFO", "cluster_state:ok")) return false;
-      const bool primary = Says(*node, "INFO replication", "role:master");
-      if (!primary && !Says(*node, "INFO replication", "master_link_status:up")) return false;
+      if (!node->Says("CLUSTER INFO", "cluster_state:ok")) return false;
+      const bool primary = node->Says("INFO replication", "role:master");
+      if (!primary && !node->Says("INFO replication", "master_link_status:up")) return false;
     }
     return true;
   });
@@ -114,8 +114,8 @@ std::size_t RedisCluster::AddNode() {
                          std::to_string(bus_ports_[index]));
   Await("all know the new node", [&] {
     for (const auto& node : nodes_) {
-      if (!Says(*node, "CLUSTER INFO",
-                "cluster_known_nodes:" + std::to_string(nodes_.size()) + "\r\n")) {
+      if (!node->Says("CLUSTER INFO",
+                      "cluster_known_nodes:" + std::to_string(nodes_.size()) + "\r\n")) {
         return false;
       }
     }
@@ -123,6 +123,21 @@ std::size_t RedisCluster::AddNode() {
   });
   AwaitHealthy();
   return index;
+}
+
+void RedisCluster::FailOver(std::size_t replica) const {
+  const std::size_t primary = replica % kPrimaries;
+  const auto slot = static_cast<std::uint16_t>(primary * kSlots / kPrimaries);
+  SteadyTime retry_at{};
+  Await("the replica has the slots", [&] {
+    if (OwnerOf(slot, (primary + 1) % kPrimaries) == replica) return true;
+    // On a busy machine Redis may give up after 5 s; then the primaries do not vote again at once.
+    if (SteadyClock::Now() >= retry_at) {
+      nodes_[replica]->Do("CLUSTER FAILOVER");
+      retry_at = SteadyClock::Now() + std::chrono::seconds(13);
+    }
+    return false;
+  });
 }
 
 void RedisCluster::BeginMove(std::uint16_t slot, std::size_t from, std::size_t to) const {
@@ -145,7 +160,7 @@ void RedisCluster::EndMove(std::uint16_t slot, std::size_t to) const {
   // The new owner first: in between, both would send clients to each other.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const std::size_t index = (to + i) % nodes_.size();
-    if (!Says(*nodes_[index], "INFO replication", "role:master")) continue;
+    if (!nodes_[index]->Says("INFO replication", "role:master")) continue;
     Expect(*nodes_[index], "CLUSTER SETSLOT " + std::to_string(slot) + " NODE " + ids_[to]);
   }
 }

@@ -11,8 +11,8 @@
 
 namespace sluice::redis::testing {
 
-/// A cluster that is quick to lose patience: three primaries (nodes 0 to 2), and a replica of each
-/// (3 to 5) unless it is to do without.
+/// A cluster of three primaries (nodes 0 to 2), and unless it does without, a replica of each
+/// (3 to 5) that takes over soon after its primary fails.
 class RedisCluster {
  public:
   static constexpr std::size_t kPrimaries = 3;
@@ -33,6 +33,9 @@ class RedisCluster {
   void AwaitHealthy() const;
   /// A new primary without slots; returns its index once all know it.
   std::size_t AddNode();
+
+  /// Promotes a replica as planned, so that nothing is lost; returns once another primary knows.
+  void FailOver(std::size_t replica) const;
 
   /// The steps in which a slot moves. In between, each of its keys is in one of two places.
   void BeginMove(std::uint16_t slot, std::size_t from, std::size_t to) const;

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -27,6 +30,8 @@ namespace {
 
 constexpr auto kStartTimeout = std::chrono::seconds(20);
 constexpr auto kPause = std::chrono::milliseconds(2);
+constexpr int kStartAttempts = 5;  // Of a server that may have another port.
+constexpr int kFirstPort = 10000;
 
 std::filesystem::path MakeFolder() {
   std::string path = (std::filesystem::temp_directory_path() / "sluice-redis-XXXXXX").string();
@@ -55,7 +60,7 @@ int MakeSocket(int family) {
   return socket;
 }
 
-// A connected Unix socket; -1 if nobody listens.
+// A connected Unix socket; -1 without a listener.
 int ConnectUnix(const std::string& path) {
   const int socket = MakeSocket(AF_UNIX);
   sockaddr_un address{};
@@ -67,19 +72,40 @@ int ConnectUnix(const std::string& path) {
   return -1;
 }
 
-}  // namespace
+// The first of the ports that the kernel gives to outgoing connections.
+int EphemeralPortsBegin() {
+  int begin = 0;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> begin;
+  return begin > kFirstPort + 1000 ? begin : 32768;
+}
 
-std::uint16_t FreePort() {
+bool CanBind(std::uint16_t port) {
   const int socket = MakeSocket(AF_INET);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                     getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  address.sin_port = htons(port);
+  const bool bound = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   close(socket);
-  if (!bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
+  return bound;
+}
+
+}  // namespace
+
+std::uint16_t FreePort() {
+  static std::mutex mutex;
+  static std::mt19937 random{std::random_device{}()};
+  static std::set<std::uint16_t> used;
+  const std::scoped_lock lock(mutex);
+  std::uniform_int_distribution<int> any(kFirstPort, EphemeralPortsBegin() - 1);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const auto port = static_cast<std::uint16_t>(any(random));
+    if (!used.contains(port) && CanBind(port)) {
+      used.insert(port);
+      return port;
+    }
+  }
+  throw std::runtime_error("no free port");
 }
 
 Certificates::Certificates(const std::filesystem::path& folder)
@@ -108,12 +134,19 @@ done
 }
 
 RedisServer::RedisServer(RedisServerOptions options)
-    : options_(std::move(options)),
-      folder_(MakeFolder()),
-      port_(options_.port != 0 ? options_.port : FreePort()) {
+    : options_(std::move(options)), folder_(MakeFolder()) {
   if (options_.tls) certificates_.emplace_back(folder_);
-  WriteConfig();
-  Start();
+  for (int attempt = 1;; ++attempt) {
+    port_ = options_.port != 0 ? options_.port : FreePort();
+    WriteConfig();
+    try {
+      Start();
+      return;
+    } catch (const std::runtime_error&) {
+      const bool ended = process_ == 0;  // As it does if another process took the port meanwhile.
+      if (!ended || options_.port != 0 || attempt == kStartAttempts) throw;
+    }
+  }
 }
 
 RedisServer::~RedisServer() {

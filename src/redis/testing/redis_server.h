@@ -59,6 +59,10 @@ class RedisServer {
 
   /// Asks it something as its user "default", over a connection of its own: Do("ACL WHOAMI").
   resp::Reply Do(std::string_view inline_command) const;
+  /// Returns whether the text reply to a command contains `text`.
+  [[nodiscard]] bool Says(std::string_view inline_command, std::string_view text) const {
+    return Do(inline_command).value().text().find(text) != std::string_view::npos;
+  }
 
   void Kill();  ///< As if the power went: kill -9.
   /// Again after Kill, at the same place, with nothing in it but what SAVE saved.
@@ -78,7 +82,8 @@ class RedisServer {
   pid_t process_ = 0;
 };
 
-/// A port of the loopback that nobody listens on at the moment.
+/// A port of the loopback on which nothing listens, below the ones that the kernel gives to
+/// outgoing connections. Never the same one twice.
 std::uint16_t FreePort();
 
 }  // namespace sluice::redis::testing

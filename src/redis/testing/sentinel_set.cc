@@ -11,14 +11,6 @@ std::string IdOf(std::size_t sentinel) {
   return std::string(40, static_cast<char>('a' + sentinel));
 }
 
-std::string Answer(const RedisServer& server, const std::string& command) {
-  return std::string(server.Do(command).value().text());
-}
-
-bool Says(const RedisServer& server, const std::string& command, std::string_view text) {
-  return Answer(server, command).find(text) != std::string::npos;
-}
-
 }  // namespace
 
 SentinelSet::SentinelSet(const std::vector<std::string>& server_config,
@@ -78,10 +70,9 @@ std::size_t SentinelSet::Primary() const {
 
 void SentinelSet::AwaitHealthy() const {
   const std::string replicas = "SENTINEL REPLICAS " + std::string(kName);
-  Await("the replica is in step", [&] {
-    return Says(*servers_[1 - Primary()], "INFO replication", "master_link_status:up");
-  });
-  // Until then there is nobody they would promote.
+  Await("the replica is in step",
+        [&] { return servers_[1 - Primary()]->Says("INFO replication", "master_link_status:up"); });
+  // Until then there is no replica to promote.
   Await("the sentinels know the replica", [&] {
     for (const auto& sentinel : sentinels_) {
       const resp::Reply reply = sentinel->Do(replicas);
@@ -100,9 +91,8 @@ void SentinelSet::AwaitHealthy() const {
 
 void SentinelSet::Failover() const {
   const std::size_t before = Primary();
-  Await("the sentinels agree to it", [&] {
-    return Answer(*sentinels_.front(), "SENTINEL FAILOVER " + std::string(kName)) == "OK";
-  });
+  Await("the sentinels agree to it",
+        [&] { return sentinels_.front()->Says("SENTINEL FAILOVER " + std::string(kName), "OK"); });
   Await("another is the primary", [&] { return Primary() != before; });
 }
 

@@ -10,7 +10,7 @@
 
 namespace sluice::redis::testing {
 
-/// A primary, a replica and three sentinels that watch over them, and are quick to lose patience.
+/// A primary, a replica and three sentinels that watch over them, and are quick to fail over.
 class SentinelSet {
  public:
   static constexpr const char* kName = "mymaster";

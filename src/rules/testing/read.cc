@@ -7,8 +7,9 @@ namespace sluice::rules::testing {
 std::string Complaints(std::string_view yaml) {
   const ReadResult result = Read("f", yaml);
   std::string text;
-  for (const Mistake& mistake : result.mistakes) text += Describe(mistake).substr(2) + "\n";
-  for (const Mistake& warning : result.warnings) {
+  for (const config_text::Diagnostic& error : result.errors)
+    text += Describe(error).substr(2) + "\n";
+  for (const config_text::Diagnostic& warning : result.warnings) {
     text += "warning: " + Describe(warning).substr(2) + "\n";
   }
   return text;
@@ -16,7 +17,7 @@ std::string Complaints(std::string_view yaml) {
 
 RuleFile ReadOk(std::string_view yaml) {
   ReadResult result = Read("f", yaml);
-  for (const Mistake& mistake : result.mistakes) ADD_FAILURE() << Describe(mistake);
+  for (const config_text::Diagnostic& error : result.errors) ADD_FAILURE() << Describe(error);
   return result.file ? *std::move(result.file) : RuleFile();
 }
 

@@ -8,10 +8,10 @@
 
 namespace sluice::rules::testing {
 
-/// The rules in the text; the test fails if there is a mistake in it.
+/// The rules in the text; the test fails if there is an error in it.
 RuleFile ReadOk(std::string_view yaml);
 
-/// All mistakes and warnings in the text, one on each line, without the name of the file.
+/// All errors and warnings in the text, one on each line, without the name of the file.
 std::string Complaints(std::string_view yaml);
 
 /// A limit in few words: "token_bucket 100, 167 in 100000000 µs".

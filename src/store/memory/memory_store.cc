@@ -32,15 +32,17 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::Create(const MemoryStoreOption
 MemoryStore::MemoryStore(std::unique_ptr<Table> table) : table_(std::move(table)) {}
 MemoryStore::~MemoryStore() = default;
 
-Answered MemoryStore::Submit(Call& call) noexcept {
-  if (Refused(call)) return Answered::kNow;
-  if (call.uses.size() == 1) {
+Completion MemoryStore::Submit(Call& call) noexcept {
+  if (Refused(call)) return Completion::kNow;
+  const bool settles =
+      call.operation == Operation::kAdjust && call.uses.size() == 1 && call.uses[0].settlement;
+  if (call.uses.size() == 1 && !settles) {
     const KeyHash hash = table_->HashOf(call.uses[0].key);
     table_->RunOne(call, hash);
   } else {
     table_->RunSeveral(call);
   }
-  return Answered::kNow;
+  return Completion::kNow;
 }
 
 void MemoryStore::SubmitBatch(std::span<Call* const> calls) noexcept {

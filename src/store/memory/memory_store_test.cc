@@ -22,6 +22,7 @@ namespace {
 using algo::testing::RandomChoices;
 using algo::testing::TestSeeds;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Micros kStart = hours(24) * 20'000;
@@ -68,6 +69,31 @@ TEST_P(MemoryStoreAtRandom, AgreesWithTheModel) {
   }
 }
 
+TEST_P(MemoryStoreAtRandom, AgreesWithTheModelOnCrowdedLogsAndSlots) {
+  MemoryDriver driver;
+  for (const std::uint64_t seed : TestSeeds(8 / kSlowness + 1)) {
+    RandomChoices choices(seed);
+    const auto difference = RunAgainstModel(
+        driver, choices,
+        {.steps = 2500, .scope = std::to_string(seed), .kind = QuestionKind::kCrowded});
+    ASSERT_FALSE(difference) << "SLUICE_TEST_SEED=" << seed << "\n" << *difference;
+  }
+}
+
+// Many keys share a segment here: each that a call adds sweeps cells of the call's other keys.
+TEST_P(MemoryStoreAtRandom, AgreesWithTheModelOnCallsOverManyLimits) {
+  for (const std::uint64_t seed : TestSeeds(4 / kSlowness + 1)) {
+    RandomChoices choices(seed);
+    MemoryDriver driver({.max_keys = 1000, .keep_names = choices.OneIn(4)});
+    const auto difference = RunAgainstModel(driver, choices,
+                                            {.steps = 300,
+                                             .scope = "many",
+                                             .kind = QuestionKind::kManyKeys,
+                                             .may_be_full = choices.OneIn(2)});
+    ASSERT_FALSE(difference) << "SLUICE_TEST_SEED=" << seed << "\n" << *difference;
+  }
+}
+
 TEST_P(MemoryStoreAtRandom, AgreesWithTheModelWhenItIsSmall) {
   for (const std::uint64_t seed : TestSeeds(kSequences / 5)) {
     RandomChoices choices(seed);
@@ -85,6 +111,38 @@ TEST_P(MemoryStoreAtRandom, AnswersABatchLikeOneByOne) {
     const auto difference = RunBatchesAgainstSingles(
         batches, singles, choices, {.steps = kSteps, .scope = std::to_string(seed)});
     ASSERT_FALSE(difference) << "SLUICE_TEST_SEED=" << seed << "\n" << *difference;
+  }
+}
+
+/// One call empties the logs of some keys and adds other keys, in a store so small that many of
+/// them share a segment, whose other cells each added key sweeps.
+TEST(MemoryStore, EmptiesLogsAndAddsKeysInOneCall) {
+  constexpr int kRounds = 2000 / static_cast<int>(kSlowness);
+  constexpr int kKeysPerCall = 16;
+  MemoryDriver driver({.max_keys = 1000});
+  Client client(driver, "emptied");
+  const Limit log = *Limit::SlidingWindowLog({.limit = 10, .window = hours(1)});
+  const Limit bucket = *Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(1)});
+  for (int round = 0; round < kRounds; ++round) {
+    client.At(kStart + seconds(round));
+    std::vector<std::string> names;
+    for (int i = 0; i < 2 * kKeysPerCall; ++i) {
+      names.push_back(std::to_string(round) + "." + std::to_string(i));
+    }
+    std::vector<Use> uses;
+    for (int i = 0; i < kKeysPerCall; ++i) {
+      Use added = client.UseOf(bucket, names[i], 3);
+      added.receipt = {.amount = 1, .at = client.now()};
+      uses.push_back(added);
+      Use emptied = client.UseOf(log, names[kKeysPerCall + i], 0);
+      emptied.receipt = client.Check(log, names[kKeysPerCall + i]).receipt;
+      uses.push_back(emptied);
+    }
+    ASSERT_TRUE(client.Run(Operation::kAdjust, uses).ok) << round;
+    for (int i = 0; i < kKeysPerCall; ++i) {
+      ASSERT_EQ(client.Peek(bucket, names[i], 0).verdict.remaining, 8) << round;
+      ASSERT_EQ(client.Peek(log, names[kKeysPerCall + i], 0).verdict.remaining, 10) << round;
+    }
   }
 }
 
@@ -297,6 +355,72 @@ TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
     ASSERT_LE(driver.store().StatsApprox().bytes, kCeiling) << i;
   }
   EXPECT_GT(driver.store().StatsApprox().refused, 0u);
+}
+
+TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBack) {
+  constexpr std::size_t kCeiling = 1 << 20;
+  MemoryDriver driver({.max_keys = 1000, .max_bytes = kCeiling});
+  const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
+  Client client(driver, "settled");
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 10).receipt;
+  bool refused = false;
+  for (std::uint64_t i = 1; i <= 100'000 && !refused; ++i) {
+    client.Check(limit, "k", 1);
+    Settlement settlement{.receipt = i, .expires = WallTime{kStart + seconds(60)}};
+    std::vector<Use> uses = {client.UseOf(limit, "k", 9)};
+    uses[0].receipt = receipt;
+    uses[0].settlement = &settlement;
+    const Call call = client.Run(Operation::kAdjust, uses);
+    ASSERT_LE(driver.store().StatsApprox().bytes, kCeiling) << i;
+    refused = !call.ok;
+    if (!refused) continue;
+    EXPECT_EQ(call.error, ErrorCode::kStoreFull);
+    EXPECT_TRUE(uses[0].no_room) << "the call names the key";
+    EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 0);
+  }
+  EXPECT_TRUE(refused);
+}
+
+TEST(AFullMemoryStore, LetsSettlementsOfCallersLimitsHaveTheirPartOnly) {
+  MemoryDriver driver({.max_keys = 1000});
+  const std::size_t most = driver.store().StatsApprox().max_caller_bytes;
+  const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
+  Client client(driver, "settled");
+  client.At(kStart);
+  const auto settle = [&](KeyKind kind, std::uint64_t receipt) {
+    Settlement settlement{.receipt = receipt, .expires = WallTime{kStart + seconds(60)}};
+    std::vector<Use> uses = {client.UseOf(limit, kind == KeyKind::kFromCaller ? "own" : "rule", 0)};
+    uses[0].kind = kind;
+    uses[0].receipt = {.amount = 1};
+    uses[0].settlement = &settlement;
+    const Call call = client.Run(Operation::kAdjust, uses);
+    EXPECT_TRUE(call.ok || call.error == ErrorCode::kStoreFull);
+    return call.ok;
+  };
+  std::uint64_t receipt = 0;
+  while (receipt < 50'000 && settle(KeyKind::kFromCaller, ++receipt)) {
+    ASSERT_LE(driver.store().StatsApprox().caller_bytes, most);
+  }
+  EXPECT_LT(receipt, 50'000U);
+  EXPECT_TRUE(settle(KeyKind::kOrdinary, 1)) << "rules have the rest";
+}
+
+TEST(AMemoryStore, ForgetsSettlementsThatExpiredWhileOthersAreMade) {
+  MemoryDriver driver({.max_keys = 1000});
+  const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
+  Client client(driver, "settled");
+  constexpr int kSettled = 20'000;
+  std::size_t most = 0;
+  for (int i = 1; i <= 10 * kSettled; ++i) {
+    client.At(kStart + milliseconds(i));
+    const std::string name = "k" + std::to_string(i % 500);
+    Settlement settlement{.receipt = static_cast<std::uint64_t>(i),
+                          .expires = client.now() + milliseconds(kSettled)};
+    client.Settle(limit, name, Receipt{.amount = 1}, 0, settlement);
+    const std::size_t bytes = driver.store().StatsApprox().bytes;
+    if (i == 2 * kSettled) most = bytes;
+    ASSERT_TRUE(i <= 2 * kSettled || bytes <= most + most / 2) << i << ": " << bytes;
+  }
 }
 
 /// Idle keys are the first to go, but not while a call is about to use them.

@@ -2,25 +2,25 @@
 
 #include <bit>
 
+#include "algo/history.h"
 #include "algo/shape.h"
 
 namespace sluice::store {
 namespace {
 
-// malloc's own share of a block.
-constexpr std::size_t kBlockOverhead = 16;
-
-template <typename T>
-std::size_t BytesOf(const std::vector<T>& v) {
-  return v.capacity() == 0 ? 0 : v.capacity() * sizeof(T) + kBlockOverhead;
+std::size_t BytesOfName(std::size_t capacity) {
+  return capacity > std::string().capacity() ? capacity + algo::kBlockOverhead : 0;
 }
 
 }  // namespace
 
 std::size_t Extended::Bytes() const {
-  const bool name_on_heap = name.capacity() > std::string().capacity();
-  return sizeof(Extended) + kBlockOverhead + BytesOf(history.log) + BytesOf(history.slots) +
-         (name_on_heap ? name.capacity() + kBlockOverhead : 0);
+  return sizeof(Extended) + algo::kBlockOverhead + algo::BytesOf(history) +
+         BytesOfName(name.capacity());
+}
+
+std::size_t Extended::BytesWithName(std::size_t name_bytes) {
+  return sizeof(Extended) + algo::kBlockOverhead + BytesOfName(name_bytes);
 }
 
 const LimitNumbers& Cell::Numbers() const {
@@ -33,7 +33,7 @@ WallTime Cell::FreshAt() const {
 }
 
 void Cell::SetExtended(const KeyHash& hash, Extended* extended) {
-  fingerprint_ = hash.high << 3 | static_cast<std::uint64_t>(Form::kExtended);
+  fingerprint_ = Marked(hash, Form::kExtended);
   low_ = hash.low;
   a_ = std::bit_cast<std::uint64_t>(extended);
   b_ = 0;

@@ -13,7 +13,8 @@
 
 namespace sluice::store {
 
-/// What does not fit into a cell: histories, grants, names, numbers without a shape, huge counts.
+/// State that does not fit into a cell: histories, grants, names, numbers without a shape, huge
+/// counts.
 struct Extended {
   Limit limit;
   algo::State state{};
@@ -21,14 +22,17 @@ struct Extended {
   std::string name{};
   /// The part of it that is in the store's sum.
   std::size_t counted_bytes = 0;
+  bool from_caller = false;  ///< As the cell says.
 
-  /// What it occupies on the heap, about.
+  /// Returns the approximate heap memory.
   [[nodiscard]] std::size_t Bytes() const;
+  /// The same of a new one without a history.
+  static std::size_t BytesWithName(std::size_t name_bytes);
 };
 
 /// One key in the table: its fingerprint, the shape of its limit and its state, in 32 bytes.
 ///
-/// Not an owner: whoever removes a cell from the table frees its Extended.
+/// Not an owner: the code that removes a cell from the table frees its Extended.
 class Cell {
  public:
   enum class Form : std::uint8_t { kEmpty, kPair, kCounter, kExtended };
@@ -36,7 +40,10 @@ class Cell {
   Cell() = default;
 
   [[nodiscard]] bool empty() const { return fingerprint_ == 0; }
-  [[nodiscard]] Form form() const { return static_cast<Form>(fingerprint_ & 7); }
+  [[nodiscard]] Form form() const { return static_cast<Form>(fingerprint_ & kFormMask); }
+  /// Whether it is a key of a limit that a caller brought. Packing leaves it as it is.
+  [[nodiscard]] bool from_caller() const { return (fingerprint_ & kFromCaller) != 0; }
+  void SetFromCaller() { fingerprint_ |= kFromCaller; }
   /// Cells lie in the table in this order.
   [[nodiscard]] std::uint64_t order() const { return fingerprint_ >> 3; }
   [[nodiscard]] bool Is(const KeyHash& hash) const {
@@ -59,11 +66,16 @@ class Cell {
   /// When the key will be as if never used; kNever while a grant is left.
   [[nodiscard]] WallTime FreshAt() const;
 
+  /// The largest count of a sliding counter's window that lies in a cell.
+  static constexpr std::int64_t kMostCounted = (std::int64_t{1} << 27) - 1;
+
   /// Writes the state inline if it fits there; false (and nothing written) if it doesn't.
   bool TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state);
   void SetExtended(const KeyHash& hash, Extended* extended);
 
  private:
+  static constexpr std::uint64_t kFormMask = 3;
+  static constexpr std::uint64_t kFromCaller = 4;
   static constexpr int kTimeBits = 53;
   static constexpr int kLowBits = 64 - kTimeBits;
   static constexpr int kPairHighBits = 44;
@@ -76,7 +88,13 @@ class Cell {
     return static_cast<std::uint32_t>(b_ >> kShapeShift);
   }
 
-  std::uint64_t fingerprint_ = 0;  ///< KeyHash::high, and the form in the lowest three bits.
+  /// The fingerprint of a key in this form; what the cell says of its origin stays.
+  [[nodiscard]] std::uint64_t Marked(const KeyHash& hash, Form form) const {
+    return hash.high << 3 | (fingerprint_ & kFromCaller) | static_cast<std::uint64_t>(form);
+  }
+
+  /// KeyHash::high, kFromCaller, and the form in the lowest two bits.
+  std::uint64_t fingerprint_ = 0;
   std::uint64_t low_ = 0;
   // kPair: a_ = at (53 bits), value (lowest 11 bits); b_ = value (other 44 bits), shape (16 bits).
   // kCounter: a_ = at (53), value (lowest 11); b_ = value (other 16), previous (27), –, shape (16).
@@ -117,7 +135,7 @@ inline bool Cell::TryPack(const KeyHash& hash, const Limit& limit, const algo::S
     form = Form::kCounter;
     b = value >> kLowBits | previous << kCounterHighBits | shape;
   }
-  fingerprint_ = hash.high << 3 | static_cast<std::uint64_t>(form);
+  fingerprint_ = Marked(hash, form);
   low_ = hash.low;
   a_ = at | (value & Mask(kLowBits)) << kTimeBits;
   b_ = b;

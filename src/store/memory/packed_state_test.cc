@@ -146,7 +146,7 @@ TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
 TEST(PackedStateTest, ABlockCountsItsHistoryAndItsName) {
   Extended bare{.limit = Bucket()};
   Extended full{.limit = Bucket()};
-  full.history.log.resize(100);
+  for (int i = 0; i < 100; ++i) full.history.log.Insert({At(i), 1});
   full.name.assign(1000, 'x');
   EXPECT_GE(full.Bytes(), bare.Bytes() + 100 * sizeof(algo::LogEntry) + 1000);
 }

@@ -84,7 +84,8 @@ void Segment::Lengthen() {
   ++extent_pages_;
 }
 
-// From the highest hash downwards, so that what moves up never meets what has not moved yet.
+// From the highest hash downwards, so that a moved cell never overwrites one that has not moved
+// yet.
 void Segment::Move(std::uint32_t cells) {
   while (growing() && cells > 0) {
     if (move_position_ == 0) {

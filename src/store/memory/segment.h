@@ -112,7 +112,7 @@ class alignas(64) Segment {
   void PushUp(std::uint32_t home, const Cell* gap);
   void PullDown(std::uint32_t home, const Cell* gap);
 
-  /// Past this many cells a home's byte no longer tells, and its cells are looked for.
+  /// Past this many cells a home's byte has no information, and its cells are searched.
   static constexpr std::uint8_t kLost = 255;
 
   // The bytes of all segments' first pages lie together, then those of their second pages, and so

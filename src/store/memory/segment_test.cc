@@ -26,7 +26,7 @@ class Segments {
       : bytes_(max_cells * sizeof(Cell) + Segment::kPageBytes), limit_(AnyLimit()) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     auto* const cells = static_cast<Cell*>(memory_);
-    // What lies behind belongs to somebody else: whoever touches it dies.
+    // The page behind is protected: an access past the end crashes.
     mprotect(cells + max_cells, Segment::kPageBytes, PROT_NONE);
     pushed_.resize(std::size_t{max_cells} << skip_bits);
     segment.Init(cells, pushed_.data(), max_cells, skip_bits);
@@ -172,7 +172,7 @@ TEST_F(SegmentTest, ARemovedCellIsNoLongerFound) {
   EXPECT_EQ(s.segment.Find({5, 6}), nullptr);
 }
 
-TEST_F(SegmentTest, CellsOfEqualOrderAreToldApartByTheOtherHalf) {
+TEST_F(SegmentTest, CellsOfEqualOrderAreDistinguishedByTheOtherHalf) {
   Segments s(16 * Segment::kPageCells);
   for (std::uint64_t low = 0; low < 4; ++low) ASSERT_TRUE(s.Add({kHashes / 2, low}));
   EXPECT_EQ(s.segment.Find({kHashes / 2, 4}), nullptr);

@@ -11,12 +11,11 @@
 
 #include <sys/mman.h>
 
+#include "algo/algorithm_info.h"
 #include "algo/bucket.h"
 
 namespace sluice::store {
 namespace {
-
-constexpr auto kRelaxed = std::memory_order_relaxed;
 
 // About so many keys to a segment when the store is full: enough that all segments fill evenly,
 // few enough that a look at all of them is short.
@@ -30,7 +29,10 @@ constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 constexpr std::uint16_t kOperationsPerSweep = 256;
 constexpr std::uint32_t kCellsPerSweep = 16;
 constexpr std::uint32_t kCellsPerInsert = 4;
-// Calls over so many limits are judged without allocating.
+// The part of max_bytes that only overflow keys may use.
+constexpr std::size_t kReserveDivisor = 16;
+constexpr std::size_t kMostReserve = std::size_t{16} << 20;
+// Calls over so many limits are evaluated without allocating.
 constexpr std::size_t kPartsOnStack = 8;
 
 // What Decide does, for what nearly every call is: an enforced check of a bucket that lies in its
@@ -73,6 +75,10 @@ Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::Sta
           .touched = touched};
 }
 
+std::size_t PercentOf(std::size_t whole, std::size_t percent) {
+  return whole / 100 * percent + whole % 100 * percent / 100;
+}
+
 std::uint32_t CellsPerSegment(std::size_t max_keys, std::size_t segments) {
   const double mean = static_cast<double>(max_keys) / static_cast<double>(segments);
   // Six standard deviations: no segment is full before the store is.
@@ -90,6 +96,10 @@ Result<std::unique_ptr<MemoryStore::Table>> MemoryStore::Table::Create(
   if (options.max_keys < 1 || options.max_keys > kMaxKeys) {
     return Error{ErrorCode::kInvalidOptions,
                  "max_keys must be between 1 and 2^36, found " + std::to_string(options.max_keys)};
+  }
+  if (options.caller_percent > 100) {
+    return Error{ErrorCode::kInvalidOptions, "caller_percent must be between 0 and 100, found " +
+                                                 std::to_string(options.caller_percent)};
   }
   const std::size_t segments = std::clamp(std::bit_floor(options.max_keys / kKeysPerSegment + 1),
                                           kMinSegments, kMaxSegments);
@@ -120,11 +130,17 @@ Result<std::unique_ptr<MemoryStore::Table>> MemoryStore::Table::Create(
 MemoryStore::Table::Table(const MemoryStoreOptions& options, Cell* cells, std::size_t cell_count,
                           std::size_t segment_count, std::uint32_t segment_cells)
     : options_(options),
+      reserve_bytes_(std::min(options.max_bytes / kReserveDivisor, kMostReserve)),
+      max_caller_keys_(PercentOf(options.max_keys, options.caller_percent)),
+      max_caller_bytes_(options.max_bytes != 0
+                            ? PercentOf(options.max_bytes, options.caller_percent)
+                            : max_caller_keys_ * kBytesPerCallerKey),
       cells_(cells),
       cell_count_(cell_count),
       segment_count_(segment_count),
       segment_shift_(61 - std::countr_zero(segment_count)),
       segments_(std::make_unique<Segment[]>(segment_count)),
+      marks_(2 * segment_count),
       bytes_(segment_count * sizeof(Segment)) {
   auto* const pushed = reinterpret_cast<std::uint8_t*>(cells + cell_count);
   for (std::size_t i = 0; i < segment_count; ++i) {
@@ -147,7 +163,9 @@ void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
 }
 
 inline void MemoryStore::Table::SweepIfDue(Segment& segment, WallTime now) {
-  if (++segment.operations >= kOperationsPerSweep) Sweep(segment, now, kCellsPerSweep);
+  if (++segment.operations >= kOperationsPerSweep) {
+    Sweep(segment, now, kCellsPerSweep, Histories::kShrink);
+  }
 }
 
 inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHash& hash) {
@@ -200,13 +218,16 @@ void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
   if (call.operation == Operation::kReset) return Forget(call, use, place);
   if (call.operation == Operation::kInspect) return Inspect(call, use, place.cell);
   Loaded loaded;
-  Load(place.cell, *use.limit, call.now, loaded);
+  Load(place.cell, use, call.now, loaded);
   Subject* const subject = &loaded.subject;
-  Decide(call, {&subject, 1});
-  if (!WriteBack(call, use, place, loaded, /*reserved=*/false)) {
-    call.ok = false;
-    call.error = ErrorCode::kStoreFull;
+  if (!NeedsNoRoom(call, use, loaded) &&
+      !Reserve(call, use, place.segment, loaded, {.uses = 1, .cost = use.cost}, 0)) {
+    use.no_room = true;
+    return AnswerWithoutRoom(call, {&subject, 1}, loaded.clock_set_back);
   }
+  Decide(call, {&subject, 1});
+  // Making room moves no cell of the own segment if the key has one there.
+  WriteBack(call, use, place, loaded);
 }
 
 void MemoryStore::Table::RunSeveral(Call& call) {
@@ -257,21 +278,31 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with == nullptr) {
-      Load(PlaceForCall(call, part).cell, *call.uses[i].limit, call.now, part.loaded);
+      Load(PlaceForCall(call, part).cell, call.uses[i], call.now, part.loaded);
     }
     subjects[i] = &(part.shared_with != nullptr ? part.shared_with : &part)->loaded.subject;
   }
-  if (call.operation != Operation::kPeek && !ReserveFor(parts, call.now)) {
-    call.ok = false;
-    call.error = ErrorCode::kStoreFull;
-    return;
+  MarkBytes mark_bytes;
+  const bool adjusts = call.operation == Operation::kAdjust && !parts.empty();
+  if (adjusts && !ReserveMarks(call, parts, mark_bytes)) return;
+  const bool fits = ReserveFor(call, parts);
+  if (fits && adjusts) MarkSettled(call, parts);
+  Uncharge(mark_bytes);
+  if (!fits) {
+    const bool clock_set_back = std::any_of(
+        parts.begin(), parts.end(), [](const Part& part) { return part.loaded.clock_set_back; });
+    return AnswerWithoutRoom(call, {subjects.data(), parts.size()}, clock_set_back);
   }
   Decide(call, {subjects.data(), parts.size()});
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    Part& part = parts[i];
-    if (part.shared_with != nullptr) continue;
-    // Found anew, because what was written before may have moved it.
-    WriteBack(call, call.uses[i], PlaceOf(part), part.loaded, part.reserved);
+  // Keys that are there first: their histories have changed already, and adding a key sweeps cells
+  // of its segment, which must not see a history beside the state it had before the call.
+  for (const bool present : {true, false}) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Part& part = parts[i];
+      if (part.shared_with != nullptr || part.loaded.present != present) continue;
+      // Found anew, because what was written before may have moved it.
+      WriteBack(call, call.uses[i], PlaceOf(part), part.loaded);
+    }
   }
 }
 
@@ -282,28 +313,8 @@ MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, con
   if (place.cell == nullptr || call.operation == Operation::kPeek) return place;
   if (place.cell->FreshAt() > call.now) return place;
   Drop(place.segment, place.cell);
-  expired_.fetch_add(1, kRelaxed);
+  expired_.fetch_add(1, std::memory_order_relaxed);
   return {place.segment, place.hash, nullptr};
-}
-
-// Room for every new key, before anything is taken: all or nothing holds for memory, too.
-bool MemoryStore::Table::ReserveFor(std::span<Part> parts, WallTime now) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    Part& part = parts[i];
-    if (part.loaded.present || part.shared_with != nullptr) continue;
-    const auto earlier = parts.first(i);
-    const auto promised = std::count_if(earlier.begin(), earlier.end(), [&](const Part& other) {
-      return other.reserved && other.segment == part.segment;
-    });
-    part.reserved =
-        EnsureRoom(*part.segment, part.loaded, static_cast<std::uint32_t>(promised), now);
-    if (part.reserved) continue;
-    for (const Part& other : earlier) {
-      if (other.reserved) keys_.fetch_sub(1, kRelaxed);
-    }
-    return false;
-  }
-  return true;
 }
 
 void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
@@ -313,27 +324,30 @@ void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
     GiveBackPages(place.segment);
   }
   const LimitNumbers& limit = use.limit->numbers();
-  use.verdict = Look(limit, call.now, algo::Fresh(limit, call.now));
+  use.verdict = Peek(limit, call.now, algo::Fresh(limit, call.now));
 }
 
 void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) const {
   const LimitNumbers& limit = use.limit->numbers();
   Loaded loaded;
-  Load(cell, *use.limit, call.now, loaded);
+  Load(cell, use, call.now, loaded);
   const algo::State& state = loaded.subject.state;
-  use.verdict = Look(limit, call.now, state);
+  use.verdict = Peek(limit, call.now, state);
   if (use.inspection == nullptr) return;
   *use.inspection =
       InspectionOf(limit, call.now, state, cell != nullptr ? cell->State().at : WallTime{});
 }
 
-void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now,
+void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
                               Loaded& loaded) const {
+  const Limit& limit = *use.limit;
   const LimitNumbers& numbers = limit.numbers();
   algo::State& state = loaded.subject.state;
   loaded.present = cell != nullptr;
+  loaded.from_caller = cell != nullptr ? cell->from_caller() : use.kind == KeyKind::kFromCaller;
   const LimitNumbers* from = nullptr;
   if (cell != nullptr) {
+    loaded.held = cell->extended();
     state = cell->State();
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
@@ -344,7 +358,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now
     const std::int64_t grant = state.grant;
     state = algo::Fresh(numbers, now);
     state.grant = numbers.algorithm == Algorithm::kConcurrency ? 0 : grant;
-    if (algo::NeedsHistory(numbers.algorithm)) {
+    if (algo::InfoOf(numbers.algorithm).keeps_history) {
       loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
       state.history = &loaded.made->history;
     }
@@ -356,8 +370,8 @@ void MemoryStore::Table::Load(const Cell* cell, const Limit& limit, WallTime now
   }
 }
 
-bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place& place,
-                                   Loaded& loaded, bool reserved) {
+void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place& place,
+                                   Loaded& loaded) {
   Segment& segment = place.segment;
   algo::State& state = loaded.subject.state;
   if (loaded.clock_set_back && call.operation != Operation::kPeek) {
@@ -367,29 +381,27 @@ bool MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
   const bool as_if_never_used =
       !loaded.present && state.grant == 0 &&
       (!loaded.subject.changed || algo::FreshAt(use.limit->numbers(), state) <= call.now);
-  if (!loaded.subject.changed || as_if_never_used) {
-    if (reserved) keys_.fetch_sub(1, kRelaxed);
-    return true;
-  }
+  if (!loaded.subject.changed || as_if_never_used) return Unreserve(loaded);
   const bool had_grant = loaded.present && place.cell->State().grant > 0;
   const bool may_be_fresh_earlier =
       loaded.converted || loaded.clock_set_back || had_grant || call.operation != Operation::kCheck;
   if (may_be_fresh_earlier) segment.nothing_fresh_before = 0;
   if (loaded.present) {
     Overwrite(*place.cell, place.hash, use, loaded);
-    return true;
+    return Unreserve(loaded);
   }
-  if (!reserved && !EnsureRoom(segment, loaded, 0, call.now)) return false;
   Cell cell;
   if (options_.keep_names || !cell.TryPack(place.hash, *use.limit, state)) {
     cell.SetExtended(place.hash, Extend(use, loaded).release());
   }
+  if (loaded.from_caller) cell.SetFromCaller();
+  loaded.counted = false;  // From now on the cell is.
+  Unreserve(loaded);
   segment.nothing_fresh_before = 0;
   const std::uint32_t pages = segment.pages();
   segment.Insert(cell);
-  bytes_.fetch_add(std::size_t{segment.pages() - pages} * kBytesPerPage, kRelaxed);
-  Sweep(segment, call.now, kCellsPerInsert);
-  return true;
+  bytes_.fetch_add(std::size_t{segment.pages() - pages} * kBytesPerPage, std::memory_order_relaxed);
+  Sweep(segment, call.now, kCellsPerInsert, Histories::kLeave);
 }
 
 // A heap block that holds what `loaded` says.
@@ -397,6 +409,7 @@ std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loa
   auto extended = loaded.made ? std::move(loaded.made)
                               : std::make_unique<Extended>(Extended{.limit = *use.limit});
   extended->state = loaded.subject.state;
+  extended->from_caller = loaded.from_caller;
   if (options_.keep_names) AppendKeyName(use.key, extended->name);
   CountBytes(*extended);
   return extended;
@@ -434,7 +447,7 @@ KeyState MemoryStore::Table::Describe(const Cell& cell, WallTime now) const {
   return {.name = extended != nullptr ? extended->name : std::string(),
           .id = IdOf(cell),
           .limit = limit,
-          .verdict = Look(limit, now, state),
+          .verdict = Peek(limit, now, state),
           .inspection = InspectionOf(limit, now, state, touched)};
 }
 
@@ -457,10 +470,17 @@ void MemoryStore::Table::Walk(WallTime now,
 }
 
 MemoryStoreStats MemoryStore::Table::StatsApprox() const {
-  return {.keys = keys_.load(kRelaxed),
-          .bytes = bytes_.load(kRelaxed),
-          .expired = expired_.load(kRelaxed),
-          .refused = refused_.load(kRelaxed)};
+  return {.keys = keys_.load(std::memory_order_relaxed),
+          .bytes = bytes_.load(std::memory_order_relaxed),
+          .expired = expired_.load(std::memory_order_relaxed),
+          .refused = refused_.load(std::memory_order_relaxed),
+          .caller_keys = caller_keys_.load(std::memory_order_relaxed),
+          .caller_bytes = caller_bytes_.load(std::memory_order_relaxed),
+          .caller_refused = caller_refused_.load(std::memory_order_relaxed),
+          .max_keys = options_.max_keys,
+          .max_bytes = options_.max_bytes,
+          .max_caller_keys = max_caller_keys_,
+          .max_caller_bytes = max_caller_bytes_};
 }
 
 }  // namespace sluice::store

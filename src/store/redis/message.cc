@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "algo/algorithm_info.h"
 #include "base/random.h"
+#include "redis/slot.h"
 #include "resp/encoder.h"
 #include "store/decide.h"
 #include "store/redis/check_script.h"
@@ -21,6 +23,14 @@ constexpr std::size_t kNumbersPerUse = 9;
 constexpr std::size_t kNumbersPerGrant = 14;
 constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
+// In place of how many were affected.
+constexpr std::int64_t kTooManyMarks = -2;
+// In place of the first call's answer: how many calls are answered follows.
+constexpr std::int64_t kOnlyTheFirst = -3;
+constexpr std::size_t kNumbersOfHeading = 2;
+// What uses cost Redis that are no plain checks, of strings and of sorted sets: see check.lua.
+constexpr std::size_t kWorkOfString = 5;
+constexpr std::size_t kWorkOfSet = 13;
 
 char LetterOf(Operation operation) {
   if (operation == kLookBeforeTake) return 'K';
@@ -45,24 +55,6 @@ char LetterOf(Operation operation) {
       return 'F';
     case Operation::kReturn:
       return 'H';
-  }
-  return '?';
-}
-
-char LetterOf(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kTokenBucket:
-      return 't';
-    case Algorithm::kLeakyBucket:
-      return 'l';
-    case Algorithm::kFixedWindow:
-      return 'f';
-    case Algorithm::kSlidingWindowLog:
-      return 's';
-    case Algorithm::kSlidingWindowCounter:
-      return 'w';
-    case Algorithm::kConcurrency:
-      return 'c';
   }
   return '?';
 }
@@ -114,20 +106,12 @@ void AppendNumbers(std::initializer_list<std::int64_t> numbers, std::string& out
 }
 
 void AppendLimit(const LimitNumbers& limit, std::string& out) {
-  out.push_back(LetterOf(limit.algorithm));
-  switch (limit.algorithm) {
-    case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket:
-      AppendNumbers({limit.cap, limit.rate_num, limit.rate_den, limit.interval.count()}, out);
-      break;
-    case Algorithm::kFixedWindow:
-      AppendNumbers({limit.cap, limit.window.count()}, out);
-      out.push_back(',');
-      out.append(NameOf(limit.anchor));
-      break;
-    default:
-      AppendNumbers({limit.cap, limit.window.count()}, out);
+  out.push_back(algo::InfoOf(limit.algorithm).letter);
+  if (algo::IsBucket(limit.algorithm)) {
+    return AppendNumbers({limit.cap, limit.rate_num, limit.rate_den, limit.interval.count()}, out);
   }
+  AppendNumbers({limit.cap, limit.window.count()}, out);
+  if (limit.algorithm == Algorithm::kFixedWindow) out.append(",").append(NameOf(limit.anchor));
 }
 
 bool TakesSlot(const Call& call, const Use& use) {
@@ -141,6 +125,10 @@ bool NamesSlot(const Use& use) {
 
 bool Leases(const Call& call) {
   return call.operation == Operation::kFetch || call.operation == Operation::kReturn;
+}
+
+bool Settles(const Call& call, const Use& use) {
+  return call.operation == Operation::kAdjust && use.settlement != nullptr;
 }
 
 bool HasParticulars(const Call& call, const Use& use) {
@@ -160,7 +148,7 @@ void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
                 out);
 }
 
-// What is not as usual: nothing for an enforced check without a slot.
+// Appends unusual fields: none for an enforced check without a slot.
 void AppendParticulars(const Call& call, Use& use, std::string& out) {
   if (!HasParticulars(call, use)) return;
   if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
@@ -179,10 +167,15 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
   AppendNumbers({adjusts ? use.receipt.amount : 0, adjusts ? use.receipt.from_grant : 0,
                  adjusts ? use.receipt.at.time_since_epoch().count() : 0},
                 out);
+  if (!Settles(call, use)) return;
+  out.push_back(',');
+  AppendNumber(use.settlement->receipt, out);
+  AppendNumbers({use.settlement->expires.time_since_epoch().count(), use.settlement->max_per_key},
+                out);
 }
 
-// Whether the script can be told of both by the same words: all but their keys.
-bool SayTheSame(const Call& a, const Call& b) {
+// Whether the two calls are encoded alike but for their keys.
+bool AreEqual(const Call& a, const Call& b) {
   if (a.operation != b.operation || a.uses.size() != b.uses.size()) return false;
   for (std::size_t i = 0; i < a.uses.size(); ++i) {
     const Use& x = a.uses[i];
@@ -193,10 +186,12 @@ bool SayTheSame(const Call& a, const Call& b) {
   return true;
 }
 
-std::size_t CountUses(std::span<Call* const> calls) {
-  std::size_t uses = 0;
-  for (const Call* call : calls) uses += call->uses.size();
-  return uses;
+std::size_t CountKeys(std::span<Call* const> calls) {
+  std::size_t keys = 0;
+  for (const Call* call : calls) {
+    for (const Use& use : call->uses) keys += Settles(*call, use) ? 2 : 1;
+  }
+  return keys;
 }
 
 bool IsCheck(Operation operation) {
@@ -208,7 +203,7 @@ class Numbers {
  public:
   explicit Numbers(resp::Value reply) : at_(reply.begin()), end_(reply.end()) {}
 
-  // 0 past the end; `ok` tells.
+  // 0 past the end, and `ok` is false.
   std::int64_t Next() {
     if (at_ == end_) {
       ok_ = false;
@@ -238,6 +233,10 @@ void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
   use.verdict.delay = numbers.NextWait();
   Receipt receipt{.amount = numbers.Next(), .from_grant = numbers.Next()};
   const std::int64_t taken_at = numbers.Next();
+  if (Settles(call, use)) {
+    use.settlement->total = receipt.amount;
+    use.settlement->repeated = receipt.from_grant != 0;
+  }
   if (!IsCheck(call.operation)) return;
   if (taken_at != kNothingTaken) {
     receipt.at = WallTime{Micros{taken_at}};
@@ -281,7 +280,10 @@ void ReadGrant(algo::lease::Grant& grant, Numbers& numbers) {
 void ReadCall(Call& call, Numbers& numbers) {
   const std::int64_t answer = numbers.Next();
   call.ok = answer >= 0;
-  if (!call.ok) call.error = ErrorCode::kForeignValue;
+  if (!call.ok) {
+    call.error =
+        answer == kTooManyMarks ? ErrorCode::kTooManySettlements : ErrorCode::kForeignValue;
+  }
   const bool is_check = IsCheck(call.operation);
   call.allowed = is_check ? answer == 1 : call.ok;
   call.affected = is_check || !call.ok ? 0 : static_cast<std::size_t>(answer);
@@ -299,10 +301,7 @@ void ReadCall(Call& call, Numbers& numbers) {
 // How many numbers a plain check is answered with: what a bucket has left; what was used in a
 // window, and where that begins or what was used in the one before.
 std::size_t NumbersOfPlainUse(const Use& use) {
-  const Algorithm algorithm = use.limit->algorithm();
-  const bool is_bucket =
-      algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
-  return is_bucket ? 1 : 2;
+  return algo::IsBucket(use.limit->algorithm()) ? 1 : 2;
 }
 
 algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
@@ -318,8 +317,9 @@ algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
 // The script says what it found; what follows from that is the same here as there.
 void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
   const WallTime now{Micros{numbers.Next()}};
-  std::vector<Subject> subjects;
-  std::vector<Subject*> pointers;
+  // Kept by the thread, so that they are allocated once.
+  thread_local std::vector<Subject> subjects;
+  thread_local std::vector<Subject*> pointers;
   for (Call* call : calls) {
     subjects.clear();
     pointers.clear();
@@ -359,24 +359,42 @@ void AppendRedisKey(const Key& key, std::string& out) {
   AppendKeyName(key, out);
 }
 
+void AppendMarksKey(const Key& key, std::string& out) {
+  const std::size_t begin = out.size();
+  AppendRedisKey(key, out);
+  if (key.tag.empty()) {
+    // All of such a key's name chooses its slot: its marks need a tag to follow it there.
+    const std::uint32_t tag =
+        redis::TagNumberOf(redis::SlotOf(std::string_view(out).substr(begin)));
+    constexpr std::string_view kUpToTag = "sluice:v1:{";
+    out.insert(begin + kUpToTag.size(), std::to_string(tag) + "}{");
+  }
+  // No part of a key has this sign.
+  out.append("#settled");
+}
+
 void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
                    std::string& out) {
   // The command, the script, the number of keys, the keys, the time; then each run of equal calls.
-  const std::size_t keys = CountUses(calls);
+  const std::size_t keys = CountKeys(calls);
   std::size_t arguments = 4 + keys;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (i > 0 && SayTheSame(*calls[i - 1], *calls[i])) continue;
+    if (i > 0 && AreEqual(*calls[i - 1], *calls[i])) continue;
     arguments += 1 + calls[i]->uses.size() * kArgumentsPerUse;
   }
   resp::AppendArrayHeader(out, arguments);
   resp::AppendBulk(out, by == CallBy::kSha ? "EVALSHA" : "EVAL");
   resp::AppendBulk(out, by == CallBy::kSha ? kCheckScriptSha : kCheckScript);
   resp::AppendBulkInteger(out, static_cast<std::int64_t>(keys));
-  std::string text;
+  thread_local std::string text;  // Kept by the thread, so that it is allocated once.
   for (const Call* call : calls) {
     for (const Use& use : call->uses) {
       text.clear();
       AppendRedisKey(use.key, text);
+      resp::AppendBulk(out, text);
+      if (!Settles(*call, use)) continue;
+      text.clear();
+      AppendMarksKey(use.key, text);
       resp::AppendBulk(out, text);
     }
   }
@@ -387,30 +405,53 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
   }
   while (!calls.empty()) {
     std::size_t times = 1;
-    while (times < calls.size() && SayTheSame(*calls[times - 1], *calls[times])) ++times;
+    while (times < calls.size() && AreEqual(*calls[times - 1], *calls[times])) ++times;
     AppendRun(*calls[0], times, text, out);
     calls = calls.subspan(times);
   }
 }
 
-bool ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
-  if (reply.type() != resp::Type::kArray) return false;
+std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
+  if (reply.type() != resp::Type::kArray) return 0;
+  Numbers numbers(reply);
+  std::size_t heading = 0;
+  if (reply.size() > kNumbersOfHeading && (*reply.begin()).ToInteger() == kOnlyTheFirst) {
+    numbers.Next();
+    const std::int64_t answered = numbers.Next();
+    if (answered < 1 || static_cast<std::size_t>(answered) > calls.size()) return 0;
+    calls = calls.first(static_cast<std::size_t>(answered));
+    heading = kNumbersOfHeading;
+  }
   std::size_t if_plain = 1;
-  std::size_t if_not = calls.size();
+  std::size_t if_not = heading + calls.size();
   for (const Call* call : calls) {
     for (const Use& use : call->uses) if_plain += NumbersOfPlainUse(use);
     const bool fetches = call->operation == Operation::kFetch;
     if_not += call->uses.size() * (fetches ? kNumbersPerGrant : kNumbersPerUse);
   }
-  Numbers numbers(reply);
-  if (reply.size() == if_plain) {
+  if (heading == 0 && reply.size() == if_plain) {
     ReadPlainAnswers(calls, numbers);
   } else if (reply.size() == if_not) {
     for (Call* call : calls) ReadCall(*call, numbers);
   } else {
-    return false;
+    return 0;
   }
-  return numbers.ok();
+  return numbers.ok() ? calls.size() : 0;
+}
+
+std::size_t WorkOf(const Call& call) {
+  std::size_t work = 0;
+  for (const Use& use : call.uses) {
+    const bool plain = call.operation == Operation::kCheck && !HasParticulars(call, use) &&
+                       !algo::InfoOf(use.limit->algorithm()).keeps_history;
+    work += plain ? 1 : MostWorkOf(use);
+    if (Settles(call, use)) work += kWorkOfString;
+  }
+  return work;
+}
+
+std::size_t MostWorkOf(const Use& use) {
+  return algo::InfoOf(use.limit->algorithm()).keeps_history ? kWorkOfSet : kWorkOfString;
 }
 
 }  // namespace sluice::store

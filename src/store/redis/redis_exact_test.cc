@@ -116,7 +116,7 @@ class Worker {
       auto& answered = *static_cast<Place*>(context);
       answered.worker->OnDone(call, answered);
     };
-    if (store_.Submit(place.call) == Answered::kNow) shared_.errors.fetch_add(1);
+    if (store_.Submit(place.call) == Completion::kNow) shared_.errors.fetch_add(1);
   }
 
   void OnDone(const Call& call, Place& place) {

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "algo/testing/choices.h"
+#include "redis/slot.h"
 #include "store/redis/check_script.h"
 #include "store/redis/testing/store_fixture.h"
 
@@ -110,6 +111,24 @@ TEST(RedisKeysTest, WithoutATagTheWholeNameChoosesTheSlot) {
   EXPECT_EQ(HashedPart(name), name);
 }
 
+TEST(RedisKeysTest, SettledReceiptsLieInTheSlotOfTheirKeyUnderANameOfTheirOwn) {
+  constexpr int kKeys = 20'000;
+  for (const std::uint64_t seed : TestSeeds(1)) {
+    RandomChoices choices(seed);
+    std::map<std::string, std::string> seen;
+    for (int i = 0; i < kKeys; ++i) {
+      const OwnedKey key = AnyKey(choices);
+      const std::string name = key.InRedis();
+      std::string marks;
+      AppendMarksKey({.scope = key.scope, .tag = key.tag, .rest = key.rest}, marks);
+      ASSERT_EQ(redis::SlotOf(marks), redis::SlotOf(name)) << marks << "\nseed " << seed;
+      ASSERT_TRUE(marks.starts_with("sluice:v1:")) << marks;
+      ASSERT_THAT(marks, EndsWith("#settled"));
+      ASSERT_EQ(seen.emplace(marks, name).first->second, name) << "\nseed " << seed;
+    }
+  }
+}
+
 class RedisValuesTest : public RealRedisTest {
  protected:
   // Redis' inline commands know C's escapes.
@@ -170,6 +189,46 @@ TEST_F(RedisValuesTest, RedisHashesTheEncodedTag) {
 }
 
 // ---- What is stored, and for how long.
+
+TEST_F(RedisValuesTest, SettledReceiptsExpireWithTheLastOfThem) {
+  const Limit limit = SlowBucket(100);
+  Asker asker(loop_, server_.ClientOptions());
+  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  use.cost = 4;
+  const WallTime now = TheSystemClock().Now();
+  std::uint64_t receipt = 0;
+  for (const seconds life : {seconds(3600), seconds(600), seconds(-1)}) {
+    Settlement settlement{.receipt = ++receipt, .expires = now + life};
+    use.settlement = &settlement;
+    Asked& asked = asker.Submit(Operation::kAdjust, use, "tag");
+    ASSERT_TRUE(asker.WaitForAll());
+    EXPECT_TRUE(asked.call.ok);
+    asked.uses[0].settlement = nullptr;
+  }
+  EXPECT_EQ(asker.Used(limit, "tag"), 0) << "two receipts of 10 were settled at 4";
+  std::string marks;
+  AppendMarksKey({.scope = kScope, .tag = "tag", .rest = {}}, marks);
+  EXPECT_EQ(Number("ZCARD " + Quoted(marks)), 2) << "the third had expired";
+  const std::int64_t ttl = Number("PTTL " + Quoted(marks));
+  EXPECT_GT(ttl, 3'500'000);
+  EXPECT_LE(ttl, 3'600'000);
+}
+
+TEST_F(RedisValuesTest, SomebodyElsesValueInPlaceOfSettledReceiptsIsLeftAlone) {
+  const Limit limit = SlowBucket(100);
+  Asker asker(loop_, server_.ClientOptions());
+  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  std::string marks;
+  AppendMarksKey({.scope = kScope, .tag = "tag", .rest = {}}, marks);
+  Do("SET " + Quoted(marks) + " theirs");
+  Settlement settlement{.receipt = 1, .expires = TheSystemClock().Now() + seconds(60)};
+  use.settlement = &settlement;
+  use.cost = 0;
+  Asked& asked = asker.Submit(Operation::kAdjust, use, "tag");
+  ASSERT_TRUE(asker.WaitForAll());
+  EXPECT_EQ(asked.call.error, ErrorCode::kForeignValue);
+  EXPECT_EQ(asker.Used(limit, "tag"), 10);
+}
 
 struct Sample {
   const char* name;

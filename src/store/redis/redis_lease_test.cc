@@ -74,21 +74,21 @@ struct Lender {
 
   algo::ClockSeen Advance(WallTime now) {
     ForgetIfFresh(now);
-    return lease::Advance(limit, now, state, book);
+    return lease::Advance(limit, now, state, ledger);
   }
   /// What is as if never used is forgotten, as every store does: when it is next asked for, and
   /// when it is written, which a clock that is set back afterwards does not undo.
   void ForgetIfFresh(WallTime now) {
-    if (lease::FreshAt(limit, state, book) > now) return;
+    if (lease::FreshAt(limit, state, ledger) > now) return;
     state = algo::Fresh(limit, now);
-    book = {};
+    ledger = {};
     leased = false;
   }
 
   LimitNumbers limit;
   algo::State state;
-  lease::Book book;
-  bool leased = false;  ///< There is a book.
+  lease::Ledger ledger;
+  bool leased = false;  ///< There is a ledger.
 };
 
 /// The same questions to Redis.
@@ -137,7 +137,7 @@ void ExpectSameFetch(LeasedKey& redis, Lender& here, WallTime now, const lease::
   Lending lending{.request = request, .grant = {}};
   redis.Ask(Operation::kFetch, now, 0, &lending);
   here.Advance(now);
-  const lease::Grant grant = lease::Fetch(here.limit, now, here.state, here.book, request);
+  const lease::Grant grant = lease::Fetch(here.limit, now, here.state, here.ledger, request);
   here.leased = true;
   here.ForgetIfFresh(now);
   ExpectSame(lending.grant, grant);
@@ -150,7 +150,7 @@ void ExpectSameReturn(LeasedKey& redis, Lender& here, WallTime now, const lease:
   Lender next = here;
   const bool set_back = next.Advance(now) == algo::ClockSeen::kSetBack;
   for (const lease::Report& report : request.reports) {
-    lease::Hear(next.limit, next.state, next.book, report);
+    lease::ApplyReport(next.limit, next.state, next.ledger, report);
   }
   if (!next.leased && !set_back) return;
   here = next;
@@ -167,7 +167,7 @@ void ExpectSameCheck(LeasedKey& redis, Lender& here, WallTime now, std::int64_t 
     algo::Take(next.limit, next.state, cost, 0);
   } else if (cost <= next.limit.cap) {
     EXPECT_EQ(use.verdict.retry_after,
-              lease::WaitFor(next.limit, now, next.state, next.book, cost));
+              lease::WaitFor(next.limit, now, next.state, next.ledger, cost));
   }
   if (!fits && !set_back) return;
   here = next;
@@ -202,7 +202,7 @@ TEST(RedisLease, AgreesWithTheArithmeticInMemory) {
           if (!choices.OneIn(4)) break;
           redis.Ask(Operation::kReset, now, 0);
           here.Advance(now);
-          lease::Reset(here.limit, now, here.state, here.book);
+          lease::Reset(here.limit, now, here.state, here.ledger);
           here.ForgetIfFresh(now);
           break;
         }

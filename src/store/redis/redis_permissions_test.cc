@@ -11,12 +11,14 @@
 #include <gtest/gtest.h>
 
 #include "redis/client.h"
-#include "store/redis/testing/documented_user.h"
+#include "redis/testing/documented_user.h"
 #include "store/redis/testing/store_fixture.h"
 
 namespace sluice::store::testing {
 namespace {
 
+using redis::testing::DocumentedUser;
+using redis::testing::Join;
 using redis::testing::RedisServer;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -84,12 +86,26 @@ class Everything {
       Use corrected = held;
       corrected.cost = 2;
       Ask(asker, Operation::kAdjust, corrected, kBegin + kWindow / 2);
+      SettleTwice(asker, corrected);
       Ask(asker, Operation::kCheck, one, kBegin + kWindow + Micros{1});
       Ask(asker, Operation::kGrant, Of(limit, 3), kBegin + kWindow + Micros{2});
       Ask(asker, Operation::kCheck, Of(limit, 100, Mode::kForce), kBegin + kWindow + Micros{3});
     }
     Ask(asker, Operation::kReset, one, kBegin + kWindow + Micros{4});
     Ask(asker, Operation::kCheck, one, kBegin + kWindow + Micros{5});
+    Ask(asker, Operation::kCheck, one, kBegin);  // The clock was set back.
+  }
+
+  // The second time, what was settled first has expired where the calls say what time it is.
+  void SettleTwice(Asker& asker, const Use& corrected) {
+    const WallTime later = std::max(TheSystemClock().Now(), kBegin) + kWindow;
+    std::uint64_t receipt = 0;
+    for (const WallTime now : {kBegin + kWindow / 2, later}) {
+      Settlement settlement{.receipt = ++receipt, .expires = now + kWindow / 4};
+      Use use = corrected;
+      use.settlement = &settlement;
+      Ask(asker, Operation::kAdjust, use, now).uses[0].settlement = nullptr;
+    }
   }
 
   void ChangeTheAlgorithm() {
@@ -146,12 +162,18 @@ TEST_F(RedisPermissionsTest, WhatTheDocumentSaysIsEnoughForEverything) {
 TEST_F(RedisPermissionsTest, WithoutAnyOneOfTheCommandsSomethingIsRefusedClearly) {
   int commands = 0;
   for (const std::string& word : user_) {
-    if (!word.starts_with('+')) continue;
+    if (!word.starts_with('+') || word == "+unlink") continue;
     ++commands;
     Allow(Join(user_, word));
     EXPECT_THAT(ListErrors(), AllOf(Not(IsEmpty()), Each("store_error"))) << "without " << word;
   }
   EXPECT_GT(commands, 10);
+}
+
+TEST_F(RedisPermissionsTest, UnlinkIsNotNeededForAnyAnswer) {
+  ASSERT_THAT(user_, Contains("+unlink"));
+  Allow(Join(user_, "+unlink"));
+  EXPECT_THAT(ListErrors(), IsEmpty());
 }
 
 TEST_F(RedisPermissionsTest, OtherKeysAreOutOfReach) {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "redis/testing/await.h"
+#include "redis/testing/documented_user.h"
 #include "redis/testing/sentinel_set.h"
-#include "store/redis/testing/documented_user.h"
 #include "store/redis/testing/load.h"
 #include "store/redis/testing/store_fixture.h"
 
@@ -17,6 +17,8 @@ namespace sluice::store::testing {
 namespace {
 
 using redis::testing::Await;
+using redis::testing::DocumentedUser;
+using redis::testing::Join;
 using redis::testing::RedisServer;
 using redis::testing::SentinelSet;
 using ::testing::AllOf;
@@ -42,14 +44,14 @@ TEST_F(RedisSentinelTest, AnySentinelCanTellWhoIsThePrimary) {
   EXPECT_EQ(set.server(0).Do("DBSIZE").value().integer(), 1);
 }
 
-TEST_F(RedisSentinelTest, ANameThatTheyDoNotKnowIsToldAtOnce) {
+TEST_F(RedisSentinelTest, AnUnknownNameFailsAtOnce) {
   SentinelSet set;
   redis::Options options = set.ClientOptions();
-  options.sentinel.name = "nobody";
+  options.sentinel.name = "absent";
   Asker asker(loop_, options, kLong);
   asker.client().Connect();
   ASSERT_TRUE(asker.RunUntil([&] { return !asker.client().last_error().empty(); }));
-  EXPECT_THAT(asker.client().last_error(), HasSubstr("knows no primary named 'nobody'"));
+  EXPECT_THAT(asker.client().last_error(), HasSubstr("knows no primary named 'absent'"));
   EXPECT_EQ(asker.RunCheck(plenty_, "k").call.error, ErrorCode::kStoreUnavailable);
 }
 
@@ -155,7 +157,7 @@ TEST_F(RedisSentinelTest, WhenThePrimaryIsKilledItsReplicaTakesOver) {
   EXPECT_EQ(after.Used(fresh), fresh.taken);
 }
 
-// A single sentinel that is told by hand who the primary is: nothing but the reply tells of it.
+// A single sentinel whose primary is set by hand: only its reply announces the change.
 TEST_F(RedisSentinelTest, AReadOnlyServerIsLeftForThePrimary) {
   RedisServer old_primary({.config = {"repl-diskless-sync-delay 0"}});
   RedisServer new_primary;

@@ -1,9 +1,12 @@
 #include "store/redis/redis_store.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <optional>
 #include <utility>
 
+#include "base/owned_key.h"
 #include "redis/slot.h"
 #include "store/decide.h"
 #include "store/redis/message.h"
@@ -11,12 +14,14 @@
 namespace sluice::store {
 namespace {
 
-// A script call holds up everybody else's; this many keys take Redis well under a millisecond.
-constexpr std::size_t kMaxKeys = 128;
-// Between two tries while Redis can't serve.
+// Script calls with more than plain checks that are in flight at a time; in a cluster, they go to
+// many servers.
+constexpr std::size_t kMaxHeavy = 4;
+constexpr std::size_t kMaxHeavyInCluster = 16;
+// Between two retries while Redis can't serve.
 constexpr Micros kPause = std::chrono::milliseconds(5);
-// Nobody waits for what is given back, so it may take longer than other calls.
-constexpr Micros kUndoPatience = std::chrono::seconds(1);
+// No caller waits for a rollback, so it may take longer than other calls.
+constexpr Micros kRollbackTimeout = std::chrono::seconds(1);
 
 ErrorCode CodeOf(const redis::Answer& answer) {
   if (answer) return ErrorCode::kStoreError;
@@ -24,35 +29,17 @@ ErrorCode CodeOf(const redis::Answer& answer) {
                                                     : ErrorCode::kStoreUnavailable;
 }
 
-// Each key by itself.
-std::vector<Place> PlacesOfKeys(const Call& call, std::uint16_t slot) {
-  std::vector<std::string> keys;
-  for (const Use& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
-  std::vector<Place> places;
-  for (const std::string& key : keys) {
-    // What stands before it is the same for everybody who asks about both.
-    const auto rank = std::count_if(keys.begin(), keys.end(),
-                                    [&](const std::string& other) { return other < key; });
-    places.push_back({.slot = slot, .key = static_cast<std::uint32_t>(rank)});
-  }
-  return places;
+std::size_t HashOfKey(const Key& key) {
+  constexpr std::hash<std::string_view> kHash;
+  return kHash(key.tag) ^ std::rotl(kHash(key.scope), 1) ^ std::rotl(kHash(key.rest), 2);
 }
 
-bool InOnePlace(std::span<const Place> places) {
-  return std::all_of(places.begin(), places.end(),
-                     [&](const Place& place) { return place == places[0]; });
-}
-
-// What undoes what a use took, after whoever asked for it has gone.
-struct Undoing {
-  explicit Undoing(const Use& taken)
-      : scope(taken.key.scope),
-        tag(taken.key.tag),
-        rest(taken.key.rest),
-        limit(*taken.limit),
-        use(taken) {
+// A detached rollback of what a use took: its caller may be gone. Deletes itself when answered.
+struct Rollback {
+  Rollback(const Use& taken, const std::function<void(const Key&)>& its_listener)
+      : listener(its_listener), key(taken.key), limit(*taken.limit), use(taken) {
     const bool is_slot = limit.algorithm() == Algorithm::kConcurrency;
-    use.key = {.scope = scope, .tag = tag, .rest = rest};
+    use.key = key.view();
     use.limit = &limit;
     use.cost = 0;
     use.mode = Mode::kEnforce;
@@ -63,11 +50,13 @@ struct Undoing {
     call.uses = {&use, 1};
     call.context = this;
     call.on_done = [](Call& /*call*/, void* context) {
-      const std::unique_ptr<Undoing> done(static_cast<Undoing*>(context));
+      const std::unique_ptr<Rollback> done(static_cast<Rollback*>(context));
+      if (done->listener) done->listener(done->use.key);
     };
   }
 
-  const std::string scope, tag, rest;
+  const std::function<void(const Key&)>& listener;  ///< The store's, which answers all calls.
+  const OwnedKey key;
   const Limit limit;
   Use use;
   Call call;
@@ -75,226 +64,381 @@ struct Undoing {
 
 }  // namespace
 
-// Calls that travel together.
+// Calls that travel together. Reused.
 struct RedisStore::Batch {
-  RedisStore* store = nullptr;  ///< Null: it is gone, and has answered the calls.
-  std::size_t place = 0;        ///< In `under_way_`, if it is there.
+  explicit Batch(RedisStore& owner) : store(&owner) {}
+
+  /// Null: the store is gone and has answered the calls; the pending handler owns the batch.
+  RedisStore* store;
+  std::uint64_t number = 0;      ///< Of this use of the batch.
+  std::size_t in_flight_at = 0;  ///< In `in_flight_`, if it is there.
   std::vector<Call*> calls;
   SteadyTime deadline;
   CallBy by = CallBy::kSha;
-  bool not_known_twice = false;  ///< The script, although somebody had brought it.
+  bool heavy = false;          ///< More than plain checks.
+  bool over = false;           ///< All calls are answered.
+  bool missed_script = false;  ///< The script was unknown although another batch had brought it.
   redis::Route route;
-  ErrorCode failure{};  ///< What the last answer was, if it is sent again.
+  ErrorCode failure{};             ///< What the last answer was, if it is sent again.
+  std::vector<Predecessor> after;  ///< Must be over before it is sent.
 };
+
+bool RedisStore::Predecessor::over() const { return batch->number != number || batch->over; }
 
 RedisStore::RedisStore(net::Loop& loop, redis::Service& service, const RedisStoreOptions& options)
     : loop_(loop),
       service_(service),
       options_(options),
       has_slots_(service.has_slots()),
+      queue_(options.deadline / 2),
       flush_(loop, [this] { Flush(); }),
-      retry_(loop, [this] { Retry(); }) {}
+      retry_(loop, [this] { Retry(); }),
+      held_timer_(loop, [this] { DropLate(); }) {}
 
 RedisStore::~RedisStore() {
   ending_ = true;
-  for (const auto& batch : under_way_) batch->store = nullptr;
-  for (const auto& batch : under_way_) Fail(batch->calls, ErrorCode::kStoreTimeout);
-  for (const auto& batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
-  for (const Waiting& waiting : waiting_) Fail({waiting.call}, ErrorCode::kStoreUnavailable);
+  for (Batch* const batch : in_flight_) batch->store = nullptr;
+  for (Batch* const batch : in_flight_) Fail(batch->calls, ErrorCode::kStoreTimeout);
+  for (Batch* const batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
+  for (Batch* const batch : held_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    Call* const call = waiting_[i].call;
+    Fail({&call, 1}, ErrorCode::kStoreUnavailable);
+  }
+  for (auto& batch : batches_) {
+    if (batch->store == nullptr) batch.release();  // NOLINT: its handler deletes it.
+  }
 }
 
-RedisStoreStats RedisStore::StatsApprox() const {
-  return {.calls = counters_.calls.value(),
-          .script_calls = counters_.script_calls.value(),
-          .reloads = counters_.reloads.value(),
-          .timeouts = counters_.timeouts.value(),
-          .failures = counters_.failures.value(),
-          .scattered = counters_.scattered.value(),
-          .given_back = counters_.given_back.value()};
-}
-
-Answered RedisStore::Submit(Call& call) {
+Completion RedisStore::Submit(Call& call) {
   counters_.calls.Add();
   call.affected = 0;
   call.pending = false;
   if (const auto refusal = ending_ ? ErrorCode::kStoreUnavailable : Refusal(call)) {
     call.ok = false;
     call.error = *refusal;
-    return Answered::kNow;
+    return Completion::kNow;
   }
   if (call.uses.empty()) {
     call.ok = true;
     call.allowed = true;
-    return Answered::kNow;
+    return Completion::kNow;
   }
   call.pending = true;
-  const bool hurries = call.patience > Micros{0} && call.patience < options_.deadline;
-  const SteadyTime deadline = loop_.Now() + (hurries ? call.patience : options_.deadline);
-  if (has_slots_) {
+  const bool hurries = call.timeout > Micros{0} && call.timeout < options_.deadline;
+  const SteadyTime deadline = loop_.Now() + (hurries ? call.timeout : options_.deadline);
+  if (has_slots_ || ExceedsOneScriptCall(call)) {
     SubmitBySlot(call, deadline);
   } else {
     RunPart(call, 0, deadline);
   }
-  return Answered::kLater;
+  return Completion::kLater;
 }
 
 void RedisStore::SubmitBySlot(Call& call, SteadyTime deadline) {
-  places_.clear();
+  locations_.clear();
   for (const Use& use : call.uses) {
+    KeyLocation& location = locations_.emplace_back();
+    if (!has_slots_) continue;
     buffer_.clear();
     AppendRedisKey(use.key, buffer_);
-    places_.push_back({.slot = redis::SlotOf(buffer_)});
+    location.slot = redis::SlotOf(buffer_);
   }
-  if (InOnePlace(places_)) return RunPart(call, places_[0].slot, deadline);
+  if (ExceedsOneScriptCall(call)) GroupKeys(call, locations_);
+  if (InOneLocation(locations_)) return RunPart(call, locations_[0].slot, deadline);
   counters_.scattered.Add();
-  ScatteredCall::Run(*this, call, places_, deadline);
+  ScatteredCall::Run(*this, call, locations_, deadline);
 }
 
 void RedisStore::RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) {
-  waiting_.push_back({&part, deadline, slot});
-  flush_.Ask();
+  queue_.Began(&part, loop_.Now());
+  waiting_.push_back({.call = &part,
+                      .deadline = deadline,
+                      .order = static_cast<std::uint32_t>(waiting_.size()),
+                      .slot = slot,
+                      .callers_deadline = deadline < loop_.Now() + options_.deadline});
+  flush_.Schedule();
 }
 
 void RedisStore::GiveBack(const Use& taken, std::uint16_t slot, WallTime now) {
   if (ending_) return;
   counters_.given_back.Add();
-  auto undoing = std::make_unique<Undoing>(taken);
-  undoing->call.now = now;
-  const Micros patience = std::max(options_.deadline, kUndoPatience);
-  RunPart(undoing.release()->call, slot, loop_.Now() + patience);
+  auto rollback = std::make_unique<Rollback>(taken, on_given_back_);
+  rollback->call.now = now;
+  const Micros timeout = std::max(options_.deadline, kRollbackTimeout);
+  RunPart(rollback.release()->call, slot, loop_.Now() + timeout);
 }
 
 void RedisStore::SubmitBatch(std::span<Call* const> calls) {
   for (Call* call : calls) Submit(*call);
 }
 
-void RedisStore::Flush() {
-  std::vector<Waiting> calls;
-  calls.swap(waiting_);
-  if (has_slots_) {
-    std::stable_sort(calls.begin(), calls.end(),
-                     [](const Waiting& a, const Waiting& b) { return a.slot < b.slot; });
-  }
-  auto batch = std::make_shared<Batch>();
-  std::size_t keys = 0;
-  const auto leave = [&] {
-    if (batch->calls.empty()) return;
-    Send(batch);
-    batch = std::make_shared<Batch>();
-    keys = 0;
-  };
-  for (const auto& [call, deadline, slot] : calls) {
-    // With their own time, calls of different moments can't share a script call.
-    const bool fits = batch->calls.empty() ||
-                      (keys + call->uses.size() <= kMaxKeys && batch->route.slot == slot &&
-                       batch->deadline == deadline &&
-                       (!options_.use_time_of_calls || batch->calls[0]->now == call->now));
-    if (!fits) leave();
-    batch->route.slot = slot;
-    batch->deadline = deadline;
-    batch->calls.push_back(call);
-    keys += call->uses.size();
-  }
-  leave();
+RedisStore::Batch& RedisStore::TakeBatch(const Waiting& first) {
+  if (idle_.empty()) idle_.push_back(batches_.emplace_back(std::make_unique<Batch>(*this)).get());
+  Batch& batch = *idle_.back();
+  idle_.pop_back();
+  batch.number = ++numbers_;
+  batch.calls.clear();
+  batch.after.clear();
+  batch.deadline = first.deadline;
+  batch.by = CallBy::kSha;
+  batch.heavy = batch.over = batch.missed_script = false;
+  batch.route = {.slot = first.slot, .callers_deadline = first.callers_deadline};
+  return batch;
 }
 
-void RedisStore::Send(const std::shared_ptr<Batch>& batch) {
-  counters_.script_calls.Add();
-  buffer_.clear();
-  const auto now = options_.use_time_of_calls ? std::optional(batch->calls[0]->now) : std::nullopt;
-  AppendRequest(batch->calls, batch->by, now, buffer_);
-  batch->store = this;
-  batch->place = under_way_.size();
-  under_way_.push_back(batch);
-  service_.Send(batch->route, buffer_, batch->deadline, [batch](const redis::Answer& answer) {
-    if (batch->store != nullptr) batch->store->Receive(batch, answer);
+void RedisStore::Recycle(Batch& batch) {
+  batch.over = true;
+  idle_.push_back(&batch);
+}
+
+// Sends what came in this turn. Nothing is submitted meanwhile: handlers never run inside Send.
+void RedisStore::Flush() {
+  if (has_slots_) {
+    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
+      return std::pair(a.slot, a.order) < std::pair(b.slot, b.order);
+    });
+  }
+  flushed_.clear();
+  std::size_t work = 0;
+  bool only_checks = true;
+  for (const Waiting& waiting : waiting_) {
+    Call& call = *waiting.call;
+    const std::size_t more = WorkOf(call);
+    // Calls that bring their own time share a script call only with calls of that time.
+    const Batch* const last = flushed_.empty() ? nullptr : flushed_.back();
+    const bool fits = last != nullptr && work + more <= kMaxWork &&
+                      last->route.slot == waiting.slot && last->deadline == waiting.deadline &&
+                      (!options_.use_time_of_calls || last->calls[0]->now == call.now);
+    if (!fits) {
+      flushed_.push_back(&TakeBatch(waiting));
+      work = 0;
+    }
+    Batch& batch = *flushed_.back();
+    batch.calls.push_back(&call);
+    batch.heavy = batch.heavy || more > call.uses.size();
+    work += more;
+    only_checks = only_checks && call.operation == Operation::kCheck;
+  }
+  waiting_.clear();
+  if (flushed_.size() > 1 && !only_checks) KeepOrder();
+  for (Batch* const batch : flushed_) {
+    if (MustWait(*batch)) {
+      Hold(*batch);
+    } else {
+      Send(*batch);
+    }
+  }
+}
+
+// The script may leave a part of a list to be sent again: later batches of the same turn that share
+// a key with it wait for that.
+void RedisStore::KeepOrder() {
+  keys_.clear();
+  for (std::size_t i = 0; i < flushed_.size(); ++i) {
+    for (const Call* call : flushed_[i]->calls) {
+      for (const Use& use : call->uses) keys_.emplace_back(HashOfKey(use.key), i);
+    }
+  }
+  std::sort(keys_.begin(), keys_.end());
+  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  for (std::size_t first = 0, i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].first != keys_[first].first) first = i;
+    for (std::size_t earlier = first; earlier < i; ++earlier) {
+      Batch* const batch = flushed_[keys_[earlier].second];
+      flushed_[keys_[i].second]->after.push_back({batch, batch->number});
+    }
+  }
+}
+
+// Whether others have to be answered first: predecessors of its turn, heavy batches in flight, or
+// held batches that share a key with it.
+bool RedisStore::MustWait(const Batch& batch) const {
+  if (!MaySend(batch)) return true;
+  if (held_.empty()) return false;
+  if (batch.heavy) return true;
+  return std::any_of(batch.calls.begin(), batch.calls.end(), [this](const Call* call) {
+    return std::any_of(call->uses.begin(), call->uses.end(),
+                       [this](const Use& use) { return held_keys_.contains(HashOfKey(use.key)); });
   });
 }
 
-void RedisStore::Forget(const Batch& batch) {
-  under_way_.back()->place = batch.place;
-  std::swap(under_way_[batch.place], under_way_.back());
-  under_way_.pop_back();
+bool RedisStore::MaySend(const Batch& batch) const {
+  if (batch.heavy && heavy_in_flight_ >= (has_slots_ ? kMaxHeavyInCluster : kMaxHeavy))
+    return false;
+  return std::all_of(batch.after.begin(), batch.after.end(),
+                     [](const Predecessor& earlier) { return earlier.over(); });
 }
 
-void RedisStore::Receive(const std::shared_ptr<Batch>& batch, const redis::Answer& answer) {
-  Forget(*batch);
-  if (answer && !answer.reply().is_error()) {
-    if (!ReadAnswers(answer.reply(), batch->calls)) {
-      return Fail(batch->calls, ErrorCode::kStoreError);
+void RedisStore::Hold(Batch& batch, bool first) {
+  for (const Call* call : batch.calls) {
+    for (const Use& use : call->uses) held_keys_.insert(HashOfKey(use.key));
+  }
+  if (held_.empty() || batch.deadline < held_until_) {
+    held_until_ = batch.deadline;
+    held_timer_.Set(held_until_);
+  }
+  held_.insert(first ? held_.begin() : held_.end(), &batch);
+}
+
+void RedisStore::SendHeld() {
+  while (!held_.empty()) {
+    Batch& batch = *held_.front();
+    if (!MaySend(batch)) return;
+    held_.pop_front();
+    if (held_.empty()) held_keys_.clear();
+    if (loop_.Now() < batch.deadline) {
+      Send(batch);
+    } else {
+      Fail(batch, ErrorCode::kStoreUnavailable);
     }
-    for (Call* call : batch->calls) Finish(*call);
+  }
+}
+
+void RedisStore::DropLate() {
+  const auto late = std::stable_partition(
+      held_.begin(), held_.end(),
+      [now = loop_.Now()](const Batch* batch) { return now < batch->deadline; });
+  const std::vector<Batch*> dropped(late, held_.end());
+  held_.erase(late, held_.end());
+  if (held_.empty()) held_keys_.clear();
+  for (const Batch* const batch : held_) {
+    if (batch == held_.front() || batch->deadline < held_until_) held_until_ = batch->deadline;
+  }
+  if (!held_.empty()) held_timer_.Set(held_until_);
+  for (Batch* const batch : dropped) Fail(*batch, ErrorCode::kStoreUnavailable);
+  SendHeld();
+}
+
+void RedisStore::Send(Batch& batch) {
+  counters_.script_calls.Add();
+  buffer_.clear();
+  const auto now = options_.use_time_of_calls ? std::optional(batch.calls[0]->now) : std::nullopt;
+  AppendRequest(batch.calls, batch.by, now, buffer_);
+  if (batch.heavy) ++heavy_in_flight_;
+  batch.in_flight_at = in_flight_.size();
+  in_flight_.push_back(&batch);
+  service_.Send(batch.route, buffer_, batch.deadline, [sent = &batch](const redis::Answer& answer) {
+    if (sent->store != nullptr) return sent->store->Receive(*sent, answer);
+    const std::unique_ptr<Batch> orphan(sent);
+  });
+}
+
+void RedisStore::Receive(Batch& batch, const redis::Answer& answer) {
+  if (batch.heavy) --heavy_in_flight_;
+  in_flight_.back()->in_flight_at = batch.in_flight_at;
+  std::swap(in_flight_[batch.in_flight_at], in_flight_.back());
+  in_flight_.pop_back();
+  Digest(batch, answer);
+  SendHeld();
+}
+
+void RedisStore::Digest(Batch& batch, const redis::Answer& answer) {
+  if (answer && !answer.reply().is_error()) {
+    const std::size_t answered = ReadAnswers(answer.reply(), batch.calls);
+    if (answered == 0) return Fail(batch, ErrorCode::kStoreError);
+    done_.assign(batch.calls.begin(), batch.calls.begin() + static_cast<std::ptrdiff_t>(answered));
+    if (answered == batch.calls.size()) {
+      Recycle(batch);
+    } else {
+      HoldRest(batch, answered);
+    }
+    for (Call* call : done_) Finish(*call);
     return;
   }
-  if (answer && answer.reply().error_code() == "NOSCRIPT" && batch->by == CallBy::kSha) {
+  if (answer && answer.reply().error_code() == "NOSCRIPT" && batch.by == CallBy::kSha) {
     return SendScript(batch);
   }
-  batch->failure = CodeOf(answer);
-  switch (service_.Judge(answer, batch->route)) {
-    case redis::Next::kGiveUp:
-      return Fail(batch->calls, batch->failure);
-    case redis::Next::kNow:
+  batch.failure = CodeOf(answer);
+  switch (service_.AdviceFor(answer, batch.route)) {
+    case redis::RetryAdvice::kGiveUp:
+      return Fail(batch, batch.failure);
+    case redis::RetryAdvice::kNow:
       return Send(batch);
-    case redis::Next::kLater:
+    case redis::RetryAdvice::kLater:
       return SendLater(batch);
-    case redis::Next::kApart:
+    case redis::RetryAdvice::kApart:
       return SendApart(batch);
   }
 }
 
-// One brings the script's text; the others, which follow it, find it known.
-void RedisStore::SendScript(const std::shared_ptr<Batch>& batch) {
+// The calls after the first `answered` did not run: the script had done enough. They are sent again
+// before all that are held.
+void RedisStore::HoldRest(Batch& batch, std::size_t answered) {
+  batch.calls.erase(batch.calls.begin(),
+                    batch.calls.begin() + static_cast<std::ptrdiff_t>(answered));
+  batch.heavy = true;
+  batch.by = CallBy::kSha;
+  Hold(batch, /*first=*/true);
+}
+
+// One batch brings the script's text; the others, which follow it, find it known.
+void RedisStore::SendScript(Batch& batch) {
   counters_.reloads.Add();
-  if (told_at_ != loop_.Now()) told_.clear();
-  told_at_ = loop_.Now();
-  const std::uint16_t node = batch->route.sent_to;
-  const bool told = std::find(told_.begin(), told_.end(), node) != told_.end();
-  if (!told) told_.push_back(node);
-  if (!told || std::exchange(batch->not_known_twice, true)) batch->by = CallBy::kText;
+  if (script_sent_at_ != loop_.Now()) script_sent_to_.clear();
+  script_sent_at_ = loop_.Now();
+  const std::uint16_t node = batch.route.sent_to;
+  const bool sent =
+      std::find(script_sent_to_.begin(), script_sent_to_.end(), node) != script_sent_to_.end();
+  if (!sent) script_sent_to_.push_back(node);
+  if (!sent || std::exchange(batch.missed_script, true)) batch.by = CallBy::kText;
   Send(batch);
 }
 
-void RedisStore::SendLater(const std::shared_ptr<Batch>& batch) {
+void RedisStore::SendLater(Batch& batch) {
   // One pause before it is sent, and one for the answer.
-  if (loop_.Now() + 2 * kPause >= batch->deadline) return Fail(batch->calls, batch->failure);
+  if (loop_.Now() + 2 * kPause >= batch.deadline) return Fail(batch, batch.failure);
   if (to_retry_.empty()) retry_.Set(loop_.Now() + kPause);
-  to_retry_.push_back(batch);
+  to_retry_.push_back(&batch);
 }
 
-// The slot is moving, and not all keys are in one place. Each of them can be asked about alone.
-void RedisStore::SendApart(const std::shared_ptr<Batch>& batch) {
-  const std::uint16_t slot = batch->route.slot;
-  if (batch->calls.size() > 1) {
-    for (Call* call : batch->calls) {
-      auto alone = std::make_shared<Batch>();
-      alone->calls = {call};
-      alone->deadline = batch->deadline;
-      alone->route.slot = slot;
+// The slot is moving, and not all keys are on one node: each call, or each key of a single call, is
+// sent alone.
+void RedisStore::SendApart(Batch& batch) {
+  const std::uint16_t slot = batch.route.slot;
+  if (batch.calls.size() > 1) {
+    for (Call* call : batch.calls) {
+      Batch& alone = TakeBatch({.call = call,
+                                .deadline = batch.deadline,
+                                .slot = slot,
+                                .callers_deadline = batch.route.callers_deadline});
+      alone.calls.push_back(call);
+      alone.heavy = batch.heavy;
       Send(alone);
     }
-    return;
+    return Recycle(batch);
   }
-  Call& call = *batch->calls[0];
-  const std::vector<Place> places = PlacesOfKeys(call, slot);
-  if (InOnePlace(places)) return SendLater(batch);
+  Call& call = *batch.calls[0];
+  const std::vector<KeyLocation> locations = LocationsOfKeys(call, slot);
+  if (InOneLocation(locations)) return SendLater(batch);
+  const SteadyTime deadline = batch.deadline;
+  Recycle(batch);
   counters_.scattered.Add();
-  ScatteredCall::Run(*this, call, places, batch->deadline);
+  queue_.Ended(&call, loop_.Now(), true);  // From here on its parts are counted.
+  ScatteredCall::Run(*this, call, locations, deadline);
 }
 
 void RedisStore::Retry() {
-  std::vector<std::shared_ptr<Batch>> batches;
+  std::vector<Batch*> batches;
   batches.swap(to_retry_);
-  for (const auto& batch : batches) {
-    // Too late: what Redis said last is the answer.
+  for (Batch* const batch : batches) {
+    // Too late: the last answer of Redis stands.
     if (loop_.Now() >= batch->deadline) {
-      Fail(batch->calls, batch->failure);
+      Fail(*batch, batch->failure);
     } else {
-      Send(batch);
+      Send(*batch);
     }
   }
+  SendHeld();
 }
 
-void RedisStore::Fail(const std::vector<Call*>& calls, ErrorCode error) {
+void RedisStore::Fail(Batch& batch, ErrorCode error) {
+  batch.over = true;
+  Fail(batch.calls, error);
+  Recycle(batch);
+}
+
+void RedisStore::Fail(std::span<Call* const> calls, ErrorCode error) {
   Counter& count = error == ErrorCode::kStoreTimeout ? counters_.timeouts : counters_.failures;
   count.Add(calls.size());
   for (Call* call : calls) {
@@ -305,6 +449,7 @@ void RedisStore::Fail(const std::vector<Call*>& calls, ErrorCode error) {
 }
 
 void RedisStore::Finish(Call& call) {
+  queue_.Ended(&call, loop_.Now(), call.ok);
   call.pending = false;
   if (call.on_done != nullptr) call.on_done(call, call.context);
 }

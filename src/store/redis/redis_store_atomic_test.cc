@@ -178,7 +178,7 @@ class RedisStoreGarbledSetTest : public RealRedisTest {
       {"slots", *Limit::Concurrency({.limit = 5, .time_to_live = kMaxWindow})}};
 };
 
-TEST_F(RedisStoreGarbledSetTest, AnEntryThatIsNotOursIsToldToItsCallOnly) {
+TEST_F(RedisStoreGarbledSetTest, AForeignEntryFailsItsCallOnly) {
   Asker asker(loop_, server_.ClientOptions());
   for (const auto& [kind, limit] : limits_) {
     Do("FLUSHALL");
@@ -203,7 +203,7 @@ TEST_F(RedisStoreGarbledSetTest, FewerEntriesThanItSaysDoNotHoldRedisUp) {
     const Asked& garbled = asker.RunCheck(limit, "garbled");
     EXPECT_FALSE(garbled.call.ok) << kind;
     EXPECT_EQ(std::string(ErrorName(garbled.call.error)), "foreign_value") << kind;
-    if (HasFailure()) return server_.Kill();  // Redis loops: nobody can ask it to stop.
+    if (HasFailure()) return server_.Kill();  // Redis loops and can't be asked to stop.
   }
 }
 

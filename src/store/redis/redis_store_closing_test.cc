@@ -28,7 +28,7 @@ class RedisStoreClosingTest : public RealRedisTest {
     ASSERT_EQ(asker.client().StatsApprox().in_flight, kCalls);
   }
 
-  static void ExpectAllToldOnce(const Asker& asker, ErrorCode error) {
+  static void ExpectAllCompletedOnce(const Asker& asker, ErrorCode error) {
     EXPECT_FALSE(asker.asked().empty());
     for (const Asked& asked : asker.asked()) {
       EXPECT_EQ(asked.times, 1);
@@ -45,7 +45,7 @@ TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatRedisOwesAtOnce) {
   Asker asker(loop_, server_.ClientOptions());
   AskAFrozenRedis(asker);
   asker.client().Close();
-  ExpectAllToldOnce(asker, ErrorCode::kStoreTimeout);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreTimeout);
   EXPECT_EQ(asker.store().StatsApprox().timeouts, kCalls);
 }
 
@@ -55,7 +55,7 @@ TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatWaitsForAConnectionAtOn
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
   asker.RunUntil([] { return false; }, milliseconds(1));
   asker.client().Close();
-  ExpectAllToldOnce(asker, ErrorCode::kStoreUnavailable);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
 }
 
 TEST_F(RedisStoreClosingTest, AfterClosingCallsAreUnavailableInTheirTurn) {
@@ -66,28 +66,28 @@ TEST_F(RedisStoreClosingTest, AfterClosingCallsAreUnavailableInTheirTurn) {
   const SteadyTime asked_at = SteadyClock::Now();
   ASSERT_TRUE(asker.WaitForAll());
   EXPECT_LT(SteadyClock::Now() - asked_at, seconds(5)) << "long before the deadline";
-  ExpectAllToldOnce(asker, ErrorCode::kStoreUnavailable);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
 }
 
 TEST_F(RedisStoreClosingTest, DestroyingTheStoreAnswersWhatWasNotSent) {
   Asker asker(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
   asker.DestroyStore();
-  ExpectAllToldOnce(asker, ErrorCode::kStoreUnavailable);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
   asker.RunUntil([] { return false; }, milliseconds(5));
-  ExpectAllToldOnce(asker, ErrorCode::kStoreUnavailable);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
 }
 
-TEST_F(RedisStoreClosingTest, DestroyingTheStoreAnswersWhatRedisOwesAndLateRepliesHurtNobody) {
+TEST_F(RedisStoreClosingTest, DestroyingTheStoreCompletesPendingCallsAndLateRepliesAreHarmless) {
   Asker asker(loop_, server_.ClientOptions());
   AskAFrozenRedis(asker);
   asker.DestroyStore();
-  ExpectAllToldOnce(asker, ErrorCode::kStoreTimeout);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreTimeout);
   const std::uint64_t before = asker.client().StatsApprox().replies;
   server_.Thaw();
   ASSERT_TRUE(
       asker.RunUntil([&] { return asker.client().StatsApprox().replies >= before + kCalls; }));
-  ExpectAllToldOnce(asker, ErrorCode::kStoreTimeout);
+  ExpectAllCompletedOnce(asker, ErrorCode::kStoreTimeout);
   Asker other(loop_, server_.ClientOptions());
   EXPECT_EQ(other.Used(limit_, "key"), 1 + static_cast<std::int64_t>(kCalls))
       << "what may have happened did";
@@ -108,7 +108,7 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
         asked.call.uses = asked.uses;
         asked.call.context = &asked.times;
         asked.call.on_done = [](Call& /*call*/, void* times) { ++*static_cast<int*>(times); };
-        EXPECT_EQ(store.Submit(asked.call), Answered::kLater);
+        EXPECT_EQ(store.Submit(asked.call), Completion::kLater);
       };
       submit(sent);
       loop_.RunUntil([&] { return store.StatsApprox().script_calls > 0; },
@@ -127,7 +127,7 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
 TEST_F(RedisStoreClosingTest, WhoAsksAgainWhileTheStoreGoesIsRefusedAtOnce) {
   struct Persistent {
     RedisStore* store = nullptr;
-    Answered second = Answered::kLater;
+    Completion second = Completion::kLater;
     int times = 0;
   };
   Persistent caller;
@@ -149,7 +149,7 @@ TEST_F(RedisStoreClosingTest, WhoAsksAgainWhileTheStoreGoesIsRefusedAtOnce) {
     store.Submit(call);
   }
   EXPECT_EQ(caller.times, 1);
-  EXPECT_EQ(caller.second, Answered::kNow);
+  EXPECT_EQ(caller.second, Completion::kNow);
   EXPECT_EQ(call.error, ErrorCode::kStoreUnavailable);
 }
 

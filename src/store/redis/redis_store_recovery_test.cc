@@ -1,5 +1,5 @@
 // Times in which Redis is there and answers, but does not do what it is asked to: it loads its
-// data, runs somebody's long script, or is a replica. Calls outlive them, or are told in time.
+// data, runs another client's long script, or is a replica. Calls outlive them, or fail in time.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ using redis::testing::RedisServer;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr Micros kPatience = seconds(30);
+constexpr Micros kTimeout = seconds(30);
 
 /// What a spell is cast on.
 struct Stage {
@@ -37,7 +37,7 @@ struct Stage {
 
   /// Runs the loop until the server's answer to the command says `expected`.
   void Await(const std::string& command, std::string_view expected) const {
-    const SteadyTime give_up = SteadyClock::Now() + kPatience;
+    const SteadyTime give_up = SteadyClock::Now() + kTimeout;
     std::string last = Do(command);
     while (last.find(expected) == std::string::npos && SteadyClock::Now() < give_up) {
       loop.RunUntil([] { return false; }, SteadyClock::Now() + milliseconds(1));
@@ -56,7 +56,7 @@ class Spell {
   virtual void End(const Stage& stage) = 0;
 };
 
-// Restarts it with so much saved data that loading takes long, until it is told to hurry.
+// Restarts it with so much saved data that loading takes long, until it is asked to hurry.
 class Loading final : public Spell {
  public:
   void Begin(const Stage& stage) override {
@@ -87,7 +87,7 @@ class Busy final : public Spell {
   std::optional<redis::Client> somebody_;
 };
 
-class ReplicaOfNobody : public Spell {
+class OrphanedReplica : public Spell {
  public:
   void Begin(const Stage& stage) override {
     stage.Do("REPLICAOF 127.0.0.1 " + std::to_string(redis::testing::FreePort()));
@@ -96,11 +96,11 @@ class ReplicaOfNobody : public Spell {
 };
 
 // A replica that does not even let others read.
-class MasterDown final : public ReplicaOfNobody {
+class MasterDown final : public OrphanedReplica {
  public:
   void Begin(const Stage& stage) override {
     stage.Do("CONFIG SET replica-serve-stale-data no");
-    ReplicaOfNobody::Begin(stage);
+    OrphanedReplica::Begin(stage);
     stage.Await("GET x", "MASTERDOWN");
   }
 };
@@ -161,7 +161,7 @@ class RedisStoreRecoveryTest : public RecoveringRedisTest,
 };
 
 TEST_P(RedisStoreRecoveryTest, CallsOutliveItAndAreCountedOnce) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     ASSERT_TRUE(asker.RunCheck(limits_[i], "key" + std::to_string(i), 10).allowed());
   }
@@ -190,17 +190,17 @@ TEST_P(RedisStoreRecoveryTest, CallsOutliveItAndAreCountedOnce) {
   }
 }
 
-TEST_P(RedisStoreRecoveryTest, CallsWhoseDeadlinePassesFirstAreToldInTimeAndNotCounted) {
+TEST_P(RedisStoreRecoveryTest, CallsWhoseDeadlinePassesFirstFailInTimeAndAreNotCounted) {
   constexpr Micros kDeadline = milliseconds(100);
   constexpr int kEnough = 4;
   constexpr int kMostCalls = 50;
   Asker asker(loop_, server_.ClientOptions(), kDeadline);
-  Asker patient(loop_, server_.ClientOptions(), kPatience);
+  Asker patient(loop_, server_.ClientOptions(), kTimeout);
   ASSERT_TRUE(patient.RunCheck(limits_[0], "key", 10).allowed());
   spell_->Begin(stage_);
   asker.client().Connect();
   ASSERT_TRUE(asker.RunUntil([&] { return asker.client().state() == redis::State::kReady; }));
-  Micros shortest = kPatience;
+  Micros shortest = kTimeout;
   int refused = 0;
   std::int64_t unknown = 0;
   for (int i = 0; i < kMostCalls && refused < kEnough; ++i) {
@@ -226,7 +226,7 @@ TEST_P(RedisStoreRecoveryTest, CallsWhoseDeadlinePassesFirstAreToldInTimeAndNotC
 }
 
 TEST_P(RedisStoreRecoveryTest, WhenItComesAgainAndAgainNothingIsCountedTwice) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   std::int64_t checks = 0;
   const auto check_all = [&] {
     for (std::size_t i = 0; i < limits_.size(); ++i) {
@@ -258,7 +258,7 @@ TEST_P(RedisStoreRecoveryTest, AConnectionIsMadeMeanwhileOrWaitsForItsEnd) {
   redis::Options options = server_.ClientOptions();
   options.database = 3;  // SELECT is not among what a busy Redis answers.
   spell_->Begin(stage_);
-  Asker asker(loop_, options, kPatience);
+  Asker asker(loop_, options, kTimeout);
   Asked& asked = asker.Check(limits_[0], "key");
   ASSERT_TRUE(asker.RunUntil([&] {
     const redis::Stats stats = asker.client().StatsApprox();
@@ -272,7 +272,7 @@ TEST_P(RedisStoreRecoveryTest, AConnectionIsMadeMeanwhileOrWaitsForItsEnd) {
 }
 
 TEST_P(RedisStoreRecoveryTest, ClosingTheClientMeanwhileAnswersEveryCallOnce) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   asker.client().Connect();
   spell_->Begin(stage_);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
@@ -293,7 +293,7 @@ TEST_P(RedisStoreRecoveryTest, ClosingTheClientMeanwhileAnswersEveryCallOnce) {
 }
 
 TEST_P(RedisStoreRecoveryTest, DestroyingTheStoreMeanwhileAnswersEveryCallAtOnce) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   asker.client().Connect();
   spell_->Begin(stage_);
   asker.Check(limits_[0], "key");
@@ -308,7 +308,7 @@ TEST_P(RedisStoreRecoveryTest, DestroyingTheStoreMeanwhileAnswersEveryCallAtOnce
 INSTANTIATE_TEST_SUITE_P(All, RedisStoreRecoveryTest,
                          ::testing::Values(Case{"Loading", Make<Loading>},
                                            Case{"BusyWithALongScript", Make<Busy>},
-                                           Case{"AReplicaOfNobody", Make<ReplicaOfNobody>},
+                                           Case{"AnOrphanedReplica", Make<OrphanedReplica>},
                                            Case{"AReplicaThatServesNothing", Make<MasterDown>},
                                            Case{"AReplica", Make<Replica>}),
                          [](const auto& test) { return std::string(test.param.name); });
@@ -327,7 +327,7 @@ class RedisStoreFailoverTest : public RecoveringRedisTest {
 };
 
 TEST_F(RedisStoreFailoverTest, APromotedReplicaGoesOnWhereThePrimaryWas) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   Replica replica;
   std::int64_t used = 0;
   for (int round = 0; round < 3; ++round) {
@@ -343,7 +343,7 @@ TEST_F(RedisStoreFailoverTest, APromotedReplicaGoesOnWhereThePrimaryWas) {
 }
 
 TEST_F(RedisStoreFailoverTest, AReplicaAnswersWhatNeedsNoWriting) {
-  Asker asker(loop_, server_.ClientOptions(), kPatience);
+  Asker asker(loop_, server_.ClientOptions(), kTimeout);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     asker.RunCheck(limits_[i], "key" + std::to_string(i), 100);
   }

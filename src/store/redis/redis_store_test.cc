@@ -44,6 +44,17 @@ TEST(RedisStoreTest, AgreesWithTheModelOnRandomCalls) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) ExpectAgreement(seed);
 }
 
+TEST(RedisStoreTest, AgreesWithTheModelOnCrowdedLogsAndSlots) {
+  constexpr std::size_t kSequences = 3;
+  for (const std::uint64_t seed : TestSeeds(kSequences)) {
+    RandomChoices choices(seed);
+    const auto difference = RunAgainstModel(
+        TheDriver(), choices,
+        {.steps = 3000, .scope = "crowd" + std::to_string(seed), .kind = QuestionKind::kCrowded});
+    ASSERT_FALSE(difference) << *difference << "\nseed " << seed;
+  }
+}
+
 class ModelDriver final : public Driver {
  public:
   ModelStore& store() override { return store_; }

@@ -23,23 +23,23 @@ bool OnlyReads(Operation operation) {
 
 }  // namespace
 
-void ScatteredCall::Run(PartRunner& runner, Call& call, std::span<const Place> places,
+void ScatteredCall::Run(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
                         SteadyTime deadline) {
   auto scattered =
-      std::unique_ptr<ScatteredCall>(new ScatteredCall(runner, call, places, deadline));
+      std::unique_ptr<ScatteredCall>(new ScatteredCall(runner, call, locations, deadline));
   scattered.release()->Begin();  // From now on its own.
 }
 
-ScatteredCall::ScatteredCall(PartRunner& runner, Call& call, std::span<const Place> places,
+ScatteredCall::ScatteredCall(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
                              SteadyTime deadline)
     : runner_(runner), call_(call), deadline_(deadline), original_(call.uses.size()) {
   std::iota(original_.begin(), original_.end(), std::size_t{0});
   std::stable_sort(original_.begin(), original_.end(),
-                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+                   [&](std::size_t a, std::size_t b) { return locations[a] < locations[b]; });
   for (std::size_t i = 0; i < original_.size(); ++i) {
-    const Place& place = places[original_[i]];
-    if (i == 0 || place != places[original_[i - 1]]) {
-      parts_.push_back({.slot = place.slot, .first = i});
+    const KeyLocation& location = locations[original_[i]];
+    if (i == 0 || location != locations[original_[i - 1]]) {
+      parts_.push_back({.slot = location.slot, .first = i});
     }
     ++parts_.back().count;
     uses_.push_back(call.uses[original_[i]]);
@@ -56,7 +56,7 @@ std::span<Use> ScatteredCall::UsesOf(const Part& part) {
   return std::span(uses_).subspan(part.first, part.count);
 }
 
-const Verdict& ScatteredCall::LookedAt(const Use& use) const {
+const Verdict& ScatteredCall::PeekedVerdict(const Use& use) const {
   return looked_[static_cast<std::size_t>(&use - uses_.data())];
 }
 
@@ -97,15 +97,15 @@ void ScatteredCall::OnDone(const Call& done) {
     case Stage::kEach:
       return AnswerEach();
     case Stage::kLook:
-      return JudgeLook();
+      return FinishPeek();
     case Stage::kTake:
-      return JudgeTake();
+      return FinishTake();
     case Stage::kCount:
       return ReadCounts();
   }
 }
 
-void ScatteredCall::JudgeLook() {
+void ScatteredCall::FinishPeek() {
   if (failed_ > 0) return Fail(error_);
   for (const Use& use : uses_) looked_.push_back(use.verdict);
   if (!Passes(uses_)) return Count(0);
@@ -115,10 +115,10 @@ void ScatteredCall::JudgeLook() {
 
 void ScatteredCall::TakeNext() {
   if (taken_ < parts_.size()) {
-    // No place knows of the quotas in the others: where none fits, they must not deny the call.
+    // No location knows of the quotas in the others: where none fits, they must not deny the call.
     const std::span<Use> uses = UsesOf(parts_[taken_]);
     const bool any_quota_fits = std::any_of(uses.begin(), uses.end(), [this](const Use& use) {
-      return use.mode == Mode::kQuota && LookedAt(use).outcome == Outcome::kAllowed;
+      return use.mode == Mode::kQuota && PeekedVerdict(use).outcome == Outcome::kAllowed;
     });
     for (Use& use : uses) {
       if (use.mode == Mode::kQuota && !any_quota_fits) use.mode = Mode::kShadow;
@@ -130,7 +130,7 @@ void ScatteredCall::TakeNext() {
   Count(taken_);
 }
 
-void ScatteredCall::JudgeTake() {
+void ScatteredCall::FinishTake() {
   const Part& taken = parts_[taken_];
   for (std::size_t i = 0; i < taken.count; ++i) {
     uses_[taken.first + i].mode = call_.uses[original_[taken.first + i]].mode;
@@ -154,13 +154,14 @@ void ScatteredCall::GiveBackTaken() {
       if (!failed && CountsDenied(use)) continue;
       if (TookSomething(use)) runner_.GiveBack(use, parts_[i].slot, call_.now);
       use.receipt = {};
-      use.verdict = LookedAt(use);
+      use.verdict = PeekedVerdict(use);
     }
   }
 }
 
 // The call is denied: those of its limits that count denied calls take what they can, each for
-// itself. The others of the same place are looked at again, since they may be about the same key.
+// itself. The others of the same location are looked at again, since they may be about the same
+// key.
 void ScatteredCall::Count(std::size_t first_part) {
   stage_ = Stage::kCount;
   const auto parts = std::span(parts_).subspan(first_part);
@@ -185,13 +186,13 @@ void ScatteredCall::Count(std::size_t first_part) {
 void ScatteredCall::ReadCounts() {
   for (const Call& count : counts_) {
     Use& use = count.uses[0];
-    const Verdict& looked = LookedAt(use);
+    const Verdict& peeked = PeekedVerdict(use);
     if (!count.ok) {
-      use.verdict = looked;
+      use.verdict = peeked;
       use.receipt = {};
     }
-    use.verdict.outcome = looked.outcome;
-    use.verdict.retry_after = looked.retry_after;
+    use.verdict.outcome = peeked.outcome;
+    use.verdict.retry_after = peeked.retry_after;
   }
   Answer(false);
 }
@@ -202,7 +203,34 @@ void ScatteredCall::AnswerEach() {
     return Fail(some_happened ? ErrorCode::kStoreTimeout : error_);
   }
   for (const Part& part : parts_) call_.affected += part.call.affected;
-  Answer(call_.operation != Operation::kPeek || Passes(uses_));
+  if (call_.operation != Operation::kPeek) return Answer(true);
+  if (looked_.empty()) {
+    const bool passes = Passes(uses_);
+    return passes && PeekDelays() ? void() : Answer(passes);
+  }
+  for (std::size_t i = 0; i < uses_.size(); ++i) {
+    const Micros delay = uses_[i].verdict.delay;
+    uses_[i].verdict = looked_[i];
+    uses_[i].verdict.delay = delay;
+  }
+  Answer(true);
+}
+
+// Where no quota fits, a location answered as if the call were denied, without delays: it does not
+// know of the quotas in the others. Returns whether there are such locations; they are asked again.
+bool ScatteredCall::PeekDelays() {
+  for (const Use& use : uses_) looked_.push_back(use.verdict);
+  std::vector<Part*> denied;
+  for (Part& part : parts_) {
+    if (!part.call.allowed) denied.push_back(&part);
+  }
+  for (Part* const part : denied) {
+    for (Use& use : UsesOf(*part)) {
+      if (use.mode == Mode::kQuota) use.mode = Mode::kShadow;
+    }
+  }
+  for (Part* const part : denied) RunPart(*part, Operation::kPeek);
+  return !denied.empty();
 }
 
 void ScatteredCall::Answer(bool allowed) {

@@ -1,56 +1,48 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/clock.h"
+#include "store/redis/key_location.h"
 #include "store/store.h"
 
 namespace sluice::store {
 
-/// Where the key of a use lives: uses of one place are asked about together.
-struct Place {
-  std::uint16_t slot = 0;
-  std::uint32_t key = 0;  ///< Tells keys of one slot apart, where they must be.
-
-  friend auto operator<=>(const Place&, const Place&) = default;
-};
-
-/// What a scattered call needs of the store.
+/// The functions of the store that a scattered call uses.
 class PartRunner {
  public:
-  /// Answers a call about keys of one place, later.
+  /// Answers a call about keys of one location, later.
   virtual void RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) = 0;
-  /// Undoes what the use took, according to its receipt. Nobody waits for that.
+  /// Undoes what the use took, according to its receipt. No caller waits for that.
   virtual void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) = 0;
 
  protected:
   ~PartRunner() = default;
 };
 
-/// A call about keys in several places of a cluster, none of which knows of the others.
+/// A call about keys in several locations of a cluster, none of which knows of the others.
 ///
-/// A check looks at all of them. Only if all allow it, it takes, from one place after the other, in
-/// an order that is the same for everybody; if one denies it after all, because somebody else came
-/// in between, what was taken is given back. So limits are never exceeded, but what is held for a
-/// moment may deny others: see RedisStoreStats::given_back. Whatever can't be given back, because a
-/// node or this program dies, comes back as all that is taken does, with time.
+/// A check looks at all of them. Only if all allow it, it takes, from one location after the other,
+/// in an order that is the same for all callers; if one denies it after all, because another call
+/// came in between, what was taken is given back. So limits are never exceeded, but what is held
+/// for a moment may deny others: see RedisStoreStats::given_back. Whatever can't be given back,
+/// because a node or this program dies, comes back as all that is taken does, with time.
 ///
-/// All other operations concern each key by itself, and go to all places at once. If some of them
-/// fail and others don't, the answer is kStoreTimeout: it may have happened.
+/// All other operations concern each key by itself, and go to all locations at once. If some of
+/// them fail and others don't, the answer is kStoreTimeout: it may have happened.
 ///
 /// Lives until it has answered. The runner must answer all its parts.
 class ScatteredCall {
  public:
-  /// `places`: of each use.
-  static void Run(PartRunner& runner, Call& call, std::span<const Place> places,
+  /// `locations`: of each use.
+  static void Run(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
                   SteadyTime deadline);
 
  private:
-  /// The uses of one place: `uses_[first]` and those that follow.
+  /// The uses of one location: `uses_[first]` and those that follow.
   struct Part {
     std::uint16_t slot = 0;
     std::size_t first = 0;
@@ -59,7 +51,8 @@ class ScatteredCall {
   };
   enum class Stage : std::uint8_t { kEach, kLook, kTake, kCount };
 
-  ScatteredCall(PartRunner& runner, Call& call, std::span<const Place> places, SteadyTime deadline);
+  ScatteredCall(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+                SteadyTime deadline);
 
   void Begin();
   void RunAll(Operation operation);
@@ -67,19 +60,20 @@ class ScatteredCall {
   void Run(Call& part, std::uint16_t slot);
   void OnDone(const Call& done);
 
-  void JudgeLook();
+  void FinishPeek();
   void TakeNext();
-  void JudgeTake();
+  void FinishTake();
   void GiveBackTaken();
   void Count(std::size_t first_part);
   void ReadCounts();
   void AnswerEach();
+  bool PeekDelays();
   void Answer(bool allowed);
   void Fail(ErrorCode error);
   void Finish();
 
   [[nodiscard]] std::span<Use> UsesOf(const Part& part);
-  [[nodiscard]] const Verdict& LookedAt(const Use& use) const;
+  [[nodiscard]] const Verdict& PeekedVerdict(const Use& use) const;
 
   PartRunner& runner_;
   Call& call_;
@@ -88,7 +82,7 @@ class ScatteredCall {
   std::vector<Part> parts_;
   std::vector<Use> uses_;              ///< Copies, by part.
   std::vector<std::size_t> original_;  ///< Which of the call's uses each is a copy of.
-  std::vector<Verdict> looked_;        ///< What the look said of each.
+  std::vector<Verdict> looked_;        ///< The peeked verdict of each use.
   std::vector<Call> counts_;           ///< One for each use of parts that count denied calls.
   std::size_t taken_ = 0;              ///< Parts that were taken from.
   std::size_t outstanding_ = 0;

@@ -75,7 +75,7 @@ class ScatteredCallTest : public ::testing::Test {
     Use& use = uses_.emplace_back();
     use.key = {.scope = "rule:limit", .tag = tags_.emplace_back(tag), .rest = {}};
     use.limit = &limit;
-    places_.push_back({.slot = slot});
+    locations_.push_back({.slot = slot});
     return use;
   }
 
@@ -84,7 +84,7 @@ class ScatteredCallTest : public ::testing::Test {
     call_.pending = true;
     call_.context = this;
     call_.on_done = [](Call&, void* test) { ++static_cast<ScatteredCallTest*>(test)->answers_; };
-    ScatteredCall::Run(cluster_, call_, places_, SteadyTime::max());
+    ScatteredCall::Run(cluster_, call_, locations_, SteadyTime::max());
   }
 
   void Finish() {
@@ -120,7 +120,7 @@ class ScatteredCallTest : public ::testing::Test {
   const Limit slots_ = *Limit::Concurrency({.limit = 2, .time_to_live = std::chrono::hours(1)});
   std::deque<std::string> tags_;
   std::vector<Use> uses_;
-  std::vector<Place> places_;
+  std::vector<KeyLocation> locations_;
   Call call_;
   int answers_ = 0;
 };
@@ -261,6 +261,39 @@ TEST_F(ScatteredCallTest, AnOperationThatFailsInSomePlacesMayHaveHappened) {
   Start(Operation::kGrant);
   Finish();
   EXPECT_EQ(call_.error, ErrorCode::kStoreTimeout);
+}
+
+TEST_F(ScatteredCallTest, ASettlementThatFailedInOnePlaceIsCompletedByARetry) {
+  std::vector<Settlement> settlements(
+      2, Settlement{.receipt = 7, .expires = kNow + std::chrono::hours(1)});
+  for (int i = 0; i < 3; ++i) {
+    TakeOne("a", five_);
+    TakeOne("b", five_);
+  }
+  Add("a", 10, five_);
+  Add("b", 20, five_);
+  for (std::size_t i = 0; i < uses_.size(); ++i) {
+    uses_[i].receipt = {.amount = 1};
+    uses_[i].cost = 0;
+    uses_[i].settlement = &settlements[i];
+  }
+  cluster_.failing = 20;
+  Start(Operation::kAdjust);
+  Finish();
+  EXPECT_EQ(call_.error, ErrorCode::kStoreTimeout);
+  EXPECT_EQ(LeftOf("a", five_), 3);
+  EXPECT_EQ(LeftOf("b", five_), 2);
+  cluster_.failing.reset();
+  for (int i = 0; i < 20; ++i) {
+    answers_ = 0;
+    Start(Operation::kAdjust);
+    Finish();
+    EXPECT_TRUE(call_.ok);
+    EXPECT_TRUE(settlements[0].repeated);
+    EXPECT_EQ(settlements[1].repeated, i > 0);
+    EXPECT_EQ(LeftOf("a", five_), 3);
+    EXPECT_EQ(LeftOf("b", five_), 3);
+  }
 }
 
 TEST_F(ScatteredCallTest, ALookThatFailsIsAsItIs) {

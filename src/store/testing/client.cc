@@ -55,6 +55,14 @@ Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& rec
   return RunOne(Operation::kAdjust, use);
 }
 
+Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
+                   std::int64_t cost, Settlement& settlement) {
+  Use use = UseOf(limit, name, cost);
+  use.receipt = receipt;
+  use.settlement = &settlement;
+  return RunOne(Operation::kAdjust, use);
+}
+
 Inspection Client::Inspect(const Limit& limit, std::string_view name) {
   Inspection inspection;
   Use use = UseOf(limit, name, 0);

@@ -31,6 +31,9 @@ class Client {
   Use Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
   Use Grant(const Limit& limit, std::string_view name, std::int64_t amount);
   Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
+  /// The same as the settlement of a receipt that outsiders hold, with its answers.
+  Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost,
+             Settlement& settlement);
   Inspection Inspect(const Limit& limit, std::string_view name);
   std::size_t Reset(const Limit& limit, std::string_view name);
   std::size_t Release(const Limit& limit, std::string_view name, std::uint64_t slot);

@@ -1,6 +1,8 @@
 #include "store/testing/conformance.h"
 
 #include <chrono>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -30,6 +32,10 @@ Limit FivePerMinute() { return Limit::FixedWindow({.limit = 5, .window = seconds
 Limit ThreeSlots() { return Limit::Concurrency({.limit = 3, .time_to_live = seconds(10)}).value(); }
 
 Outcome OutcomeOf(const Use& use) { return use.verdict.outcome; }
+
+Settlement SettlementOf(std::uint64_t receipt, Micros expires, std::uint32_t max_per_key = 100) {
+  return {.receipt = receipt, .expires = WallTime{expires}, .max_per_key = max_per_key};
+}
 
 // ---- Buckets
 
@@ -397,6 +403,98 @@ void ASettlementChargesOrGivesBackTheDifference(Driver& driver) {
   EXPECT_EQ(client.Inspect(limit, "k").level, -5);
 }
 
+void AReceiptIsGivenBackOnceHoweverOftenItIsCancelled(Driver& driver) {
+  Client client(driver, __func__);
+  for (const Limit& limit :
+       {FivePerMinute(), Limit::TokenBucket({.capacity = 5, .refill = Rate::PerHour(1)}).value(),
+        Limit::SlidingWindowLog({.limit = 5, .window = seconds(60)}).value(),
+        Limit::SlidingWindowCounter({.limit = 5, .window = seconds(60)}).value()}) {
+    const std::string name = AlgorithmName(limit.algorithm());
+    const Receipt receipt = client.At(kStart).Check(limit, name, 1).receipt;
+    client.Check(limit, name, 4);
+    for (int i = 0; i < 20; ++i) {
+      Settlement settlement = SettlementOf(7, kStart + hours(1));
+      EXPECT_EQ(client.Settle(limit, name, receipt, 0, settlement).verdict.remaining, 1) << name;
+      EXPECT_EQ(settlement.total, 0);
+      EXPECT_EQ(settlement.repeated, i > 0);
+    }
+  }
+}
+
+void TheFirstTotalOfAReceiptHolds(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 5).receipt;
+  bool is_first = true;
+  for (const std::int64_t cost : {3, 9, 0, 3}) {
+    Settlement settlement = SettlementOf(~std::uint64_t{0}, kStart + hours(1));
+    EXPECT_EQ(client.Settle(limit, "k", receipt, cost, settlement).verdict.remaining, 7);
+    EXPECT_EQ(settlement.total, 3);
+    EXPECT_EQ(settlement.repeated, !std::exchange(is_first, false));
+  }
+  Settlement other_receipt = SettlementOf(1, kStart + hours(1));
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 4, other_receipt).verdict.remaining, 8);
+  EXPECT_FALSE(other_receipt.repeated);
+  Settlement other_key = SettlementOf(1, kStart + hours(1));
+  client.Settle(limit, "other", receipt, 4, other_key);
+  EXPECT_FALSE(other_key.repeated);
+}
+
+void WhatWasSettledIsForgottenWhenItExpires(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 5).receipt;
+  const Micros expires = kStart + seconds(60);
+  Settlement first = SettlementOf(1, expires, 1);
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 4, first).verdict.remaining, 6);
+  client.At(expires - Micros{1});
+  Settlement last = SettlementOf(1, expires, 1);
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 0, last).verdict.remaining, 6);
+  EXPECT_TRUE(last.repeated);
+  client.At(expires);
+  Settlement expired = SettlementOf(1, expires, 1);
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 0, expired).verdict.remaining, 6)
+      << "an expired receipt changes nothing";
+  Settlement next = SettlementOf(2, expires + seconds(60), 1);
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 4, next).verdict.remaining, 7)
+      << "and what expired makes room";
+}
+
+void AKeyThatRemembersTooManyReceiptsGivesNothingBack(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 10).receipt;
+  std::vector<Settlement> settlements;
+  for (std::uint64_t i = 1; i <= 4; ++i)
+    settlements.push_back(SettlementOf(i, kStart + hours(1), 3));
+  client.Settle(limit, "k", receipt, 9, settlements[0]);
+  client.Settle(limit, "k", receipt, 9, settlements[1]);
+  Use use = client.UseOf(limit, "k", 9);
+  use.receipt = receipt;
+  std::vector<Use> uses(2, use);
+  uses[0].settlement = &settlements[2];
+  uses[1].settlement = &settlements[3];
+  const Call call = client.Run(Operation::kAdjust, uses);
+  EXPECT_FALSE(call.ok);
+  EXPECT_EQ(call.error, ErrorCode::kTooManySettlements);
+  EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 2) << "all or nothing";
+  Settlement again = SettlementOf(2, kStart + hours(1), 2);
+  client.Settle(limit, "k", receipt, 9, again);
+  EXPECT_TRUE(again.repeated) << "what is remembered is answered";
+}
+
+void AResetForgetsNoSettlement(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 2).receipt;
+  Settlement first = SettlementOf(1, kStart + hours(1));
+  client.Settle(limit, "k", receipt, 0, first);
+  client.Reset(limit, "k");
+  client.Check(limit, "k", 4);
+  Settlement again = SettlementOf(1, kStart + hours(1));
+  EXPECT_EQ(client.Settle(limit, "k", receipt, 0, again).verdict.remaining, 1);
+}
+
 void ARefundGivesGrantsBackLast(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = FivePerMinute();
@@ -553,6 +651,11 @@ constexpr ConformanceCase kCases[] = {
     SLUICE_CASE(ARefundGoesToTheWindowItCameFrom),
     SLUICE_CASE(ARefundNeverOverfills),
     SLUICE_CASE(ASettlementChargesOrGivesBackTheDifference),
+    SLUICE_CASE(AReceiptIsGivenBackOnceHoweverOftenItIsCancelled),
+    SLUICE_CASE(TheFirstTotalOfAReceiptHolds),
+    SLUICE_CASE(WhatWasSettledIsForgottenWhenItExpires),
+    SLUICE_CASE(AKeyThatRemembersTooManyReceiptsGivesNothingBack),
+    SLUICE_CASE(AResetForgetsNoSettlement),
     SLUICE_CASE(ARefundGivesGrantsBackLast),
     SLUICE_CASE(AResetForgetsEverything),
     SLUICE_CASE(KeysThatDifferInOnePartAreDifferent),

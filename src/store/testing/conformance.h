@@ -16,7 +16,7 @@ struct ConformanceCase {
   friend void PrintTo(const ConformanceCase& c, std::ostream* out) { *out << c.name; }
 };
 
-/// What every store must do. A store's test runs them all:
+/// Tests of the behavior that every store must have. A store's test runs them all:
 ///
 ///     class MyStoreConforms : public ::testing::TestWithParam<ConformanceCase> {};
 ///     TEST_P(MyStoreConforms, To) { MyDriver driver; GetParam().run(driver); }

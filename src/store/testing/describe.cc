@@ -124,6 +124,10 @@ void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
   if (operation == Operation::kCheck || operation == Operation::kPeek) {
     differences.CompareIn(i, "receipt", a.receipt, b.receipt);
   }
+  if (operation == Operation::kAdjust && a.settlement != nullptr) {
+    differences.CompareIn(i, "settled total", a.settlement->total, b.settlement->total);
+    differences.CompareIn(i, "repeated", a.settlement->repeated, b.settlement->repeated);
+  }
   if (operation == Operation::kInspect) {
     differences.CompareIn(i, "live", a.inspection->live, b.inspection->live);
     differences.CompareIn(i, "level", a.inspection->level, b.inspection->level);
@@ -146,7 +150,14 @@ std::string DescribeCall(const Call& call) {
     out << "    " << use.key.tag.substr(0, 8) << '|' << use.key.rest << ' ' << use.limit->numbers()
         << ' ' << NameOf(use.mode) << (use.count_denied ? " count_denied" : "")
         << (use.only_looks ? " only_looks" : "") << " cost " << use.cost << " slot " << use.slot
-        << "\n        -> " << use.verdict << ", " << use.receipt << '\n';
+        << "\n        -> " << use.verdict << ", " << use.receipt;
+    if (use.settlement != nullptr) {
+      out << ", settlement{" << use.settlement->receipt << " expires "
+          << use.settlement->expires.time_since_epoch().count() << " at most "
+          << use.settlement->max_per_key << " -> " << use.settlement->total
+          << (use.settlement->repeated ? " repeated" : "") << '}';
+    }
+    out << '\n';
   }
   return out.str();
 }

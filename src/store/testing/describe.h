@@ -9,7 +9,7 @@ namespace sluice::store::testing {
 /// The question and the answers, one line for the call and one for each use.
 std::string DescribeCall(const Call& call);
 
-/// What two stores answered differently to the same call; empty if nothing.
+/// Describes the differences between two stores' results of the same call; empty if none.
 std::string DescribeDifference(const Call& a, const Call& b);
 
 }  // namespace sluice::store::testing

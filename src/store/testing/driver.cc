@@ -16,7 +16,7 @@ void Driver::Run(Call& call) {
   call.on_done = CountDone;
   call.context = &done;
   SetNow(call.now);
-  if (store().Submit(call) == Answered::kNow) return;
+  if (store().Submit(call) == Completion::kNow) return;
   while (done == 0) Pump();
 }
 

@@ -66,8 +66,8 @@ class ModelStore::Ledger {
 
   /// The key as stored, or nullptr if it is as if never used.
   Record* FindLive(const Use& use, const Integer& now);
-  View Look(const Use& use, const Integer& now);
-  std::map<KeyName, View> LookAtAll(const Call& call, const Integer& now);
+  View Peek(const Use& use, const Integer& now);
+  std::map<KeyName, View> PeekAll(const Call& call, const Integer& now);
   void WriteAll(const Call& call, const std::map<KeyName, View>& views);
 
   void Decide(Call& call, const Integer& now);
@@ -78,11 +78,24 @@ class ModelStore::Ledger {
 
   void Reset(Call& call, const Integer& now);
   void RunEach(Call& call, const Integer& now);
+  bool HasRoomForSettlements(const Call& call, const Integer& now);
+  bool TakesEffect(const Use& use, const Integer& now);
   static void Grant(const Use& use, View& view);
   static void Adjust(const Use& use, View& view);
   static void Inspect(Use& use, const Integer& now, const View& view);
 
+  /// A receipt by its expiry and its id.
+  using ReceiptName = std::pair<WallTime, std::uint64_t>;
+  using Totals = std::map<ReceiptName, std::int64_t>;
+  static ReceiptName NameOf(const Settlement& settlement) {
+    return {algo::ClampTime(settlement.expires), settlement.receipt};
+  }
+  static bool IsExpired(const Settlement& settlement, const Integer& now) {
+    return Clamp(settlement.expires) <= now;
+  }
+
   std::map<KeyName, Record> keys_;
+  std::map<KeyName, Totals> settled_;
   Integer latest_ = 0;
   std::uint64_t last_slot_ = std::uint64_t{1} << 40;  ///< Far from ids that a test may choose.
 };
@@ -90,9 +103,9 @@ class ModelStore::Ledger {
 ModelStore::ModelStore() : ledger_(std::make_unique<Ledger>()) {}
 ModelStore::~ModelStore() = default;
 
-Answered ModelStore::Submit(Call& call) {
+Completion ModelStore::Submit(Call& call) {
   ledger_->Submit(call);
-  return Answered::kNow;
+  return Completion::kNow;
 }
 
 void ModelStore::SubmitBatch(std::span<Call* const> calls) {
@@ -181,7 +194,7 @@ ModelStore::Ledger::Record* ModelStore::Ledger::FindLive(const Use& use, const I
   return &found->second;
 }
 
-ModelStore::Ledger::View ModelStore::Ledger::Look(const Use& use, const Integer& now) {
+ModelStore::Ledger::View ModelStore::Ledger::Peek(const Use& use, const Integer& now) {
   const LimitNumbers& limit = use.limit->numbers();
   const Record* stored = FindLive(use, now);
   View view{.record = stored ? *stored : Record{algo::testing::KeyModel(limit, now)}};
@@ -191,11 +204,11 @@ ModelStore::Ledger::View ModelStore::Ledger::Look(const Use& use, const Integer&
   return view;
 }
 
-std::map<ModelStore::Ledger::KeyName, ModelStore::Ledger::View> ModelStore::Ledger::LookAtAll(
+std::map<ModelStore::Ledger::KeyName, ModelStore::Ledger::View> ModelStore::Ledger::PeekAll(
     const Call& call, const Integer& now) {
   std::map<KeyName, View> views;
   for (const Use& use : call.uses) {
-    if (!views.contains(NameOf(use.key))) views.emplace(NameOf(use.key), Look(use, now));
+    if (!views.contains(NameOf(use.key))) views.emplace(NameOf(use.key), Peek(use, now));
   }
   return views;
 }
@@ -208,7 +221,7 @@ void ModelStore::Ledger::WriteAll(const Call& call, const std::map<KeyName, View
 }
 
 void ModelStore::Ledger::Decide(Call& call, const Integer& now) {
-  std::map<KeyName, View> views = LookAtAll(call, now);
+  std::map<KeyName, View> views = PeekAll(call, now);
   call.allowed = true;
   for (Use& use : call.uses) {
     const Judgement judgement = Judge(use, now, views.at(NameOf(use.key)));
@@ -290,12 +303,47 @@ void ModelStore::Ledger::Reset(Call& call, const Integer& now) {
   }
 }
 
+bool ModelStore::Ledger::HasRoomForSettlements(const Call& call, const Integer& now) {
+  std::map<KeyName, std::size_t> added;
+  for (const Use& use : call.uses) {
+    const Settlement* settlement = use.settlement;
+    if (settlement == nullptr || IsExpired(*settlement, now)) continue;
+    const Totals& totals = settled_[NameOf(use.key)];
+    if (totals.contains(NameOf(*settlement))) continue;
+    const auto live = std::count_if(totals.begin(), totals.end(), [&](const auto& entry) {
+      return Clamp(entry.first.first) > now;
+    });
+    if (static_cast<std::size_t>(live) + ++added[NameOf(use.key)] > settlement->max_per_key) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ModelStore::Ledger::TakesEffect(const Use& use, const Integer& now) {
+  if (use.settlement == nullptr) return true;
+  Settlement& settlement = *use.settlement;
+  settlement.repeated = false;
+  settlement.total = use.cost;
+  if (IsExpired(settlement, now)) return false;
+  const auto [found, is_new] =
+      settled_[NameOf(use.key)].emplace(NameOf(settlement), settlement.total);
+  settlement.total = found->second;
+  settlement.repeated = !is_new;
+  return is_new;
+}
+
 void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
-  std::map<KeyName, View> views = LookAtAll(call, now);
+  if (call.operation == Operation::kAdjust && !HasRoomForSettlements(call, now)) {
+    call.ok = false;
+    call.error = ErrorCode::kTooManySettlements;
+    return;
+  }
+  std::map<KeyName, View> views = PeekAll(call, now);
   for (Use& use : call.uses) {
     View& view = views.at(NameOf(use.key));
     if (call.operation == Operation::kGrant) Grant(use, view);
-    if (call.operation == Operation::kAdjust) Adjust(use, view);
+    if (call.operation == Operation::kAdjust && TakesEffect(use, now)) Adjust(use, view);
     if (call.operation == Operation::kRelease && view.record.model.Release(use.slot)) {
       view.must_write = true;
       ++call.affected;

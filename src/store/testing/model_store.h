@@ -18,7 +18,7 @@ class ModelStore final : public Store {
   ModelStore();
   ~ModelStore() override;
 
-  Answered Submit(Call& call) override;
+  Completion Submit(Call& call) override;
   void SubmitBatch(std::span<Call* const> calls) override;
 
   /// Whether the key was as if never used at the latest time that the store has seen, but is not so

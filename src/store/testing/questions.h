@@ -20,6 +20,8 @@ class Question {
   Question& operator=(const Question&) = delete;
 
   void Add(const Use& use, std::size_t subject, const Limit& limit);
+  /// The use added last settles a receipt.
+  void SetSettlement(const Settlement& settlement);
 
   Call call;
   std::vector<Use> uses;
@@ -30,6 +32,7 @@ class Question {
 
   std::vector<Limit> limits_;
   std::vector<Inspection> inspections_;
+  std::vector<std::optional<Settlement>> settlements_;
 };
 
 /// What a clock may do in a run.
@@ -42,9 +45,11 @@ enum class ClockKind : std::uint8_t {
 enum class QuestionKind : std::uint8_t {
   kAny,
   kMostlyPlain,  ///< Nearly always enforced checks of buckets and windows.
+  kCrowded,      ///< Logs and concurrency limits with hundreds of entries of different costs.
+  kManyKeys,     ///< Calls over dozens of limits, of hundreds of keys that come and go.
 };
 
-/// Makes up questions about a few keys whose limits change, at times that a broken clock tells.
+/// Makes up questions about some keys whose limits change, at times that a broken clock tells.
 class Questioner {
  public:
   Questioner(algo::testing::Choices& choices, std::string scope, ClockKind clock,
@@ -71,19 +76,27 @@ class Questioner {
   struct Taken {
     std::size_t subject;
     Receipt receipt;
+    Settlement settlement{};
   };
 
   void MoveForward();
   void BreakClock();
   Limit LimitOf(Algorithm algorithm);
+  Limit AnyCrowdedLimit();
+  void MoveOnInCrowd();
   std::int64_t AnyStep();
   Operation AnyOperation();
   std::int64_t AnyCost(const Limit& limit);
   std::uint64_t AnySlot();
+  [[nodiscard]] bool crowded() const { return kind_ == QuestionKind::kCrowded; }
+  [[nodiscard]] bool has_many_keys() const { return kind_ == QuestionKind::kManyKeys; }
+  std::size_t AnyUseCount();
+  std::size_t AnySubjectFor(Operation operation);
   Use AnyUse(Operation operation, std::size_t subject);
   Question AskAnything();
   Question AskPlainly();
   void AddAdjustment(Question& question);
+  Settlement NewSettlement();
   void MakeInvalid(Question& question);
 
   algo::testing::Choices& choices_;
@@ -93,6 +106,10 @@ class Questioner {
   std::optional<Micros> pace_;  ///< If set, all limits change at about this pace.
   std::vector<Subject> subjects_;
   std::deque<Taken> receipts_;
+  std::uint64_t last_receipt_ = 0;
+  /// The clock was at its end, where everything is expired: a store may or may not have forgotten
+  /// what was settled.
+  bool was_at_end_ = false;
   WallTime now_;
 };
 

@@ -1,5 +1,6 @@
 #include "store/testing/random_run.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <vector>
@@ -23,6 +24,10 @@ void SoilAnswers(Question& question) {
   question.call.affected = 77;
   for (Use& use : question.uses) {
     use.verdict = {.remaining = -5, .retry_after = Micros{5}, .delay = Micros{5}};
+    if (use.settlement != nullptr) {
+      use.settlement->total = -5;
+      use.settlement->repeated = true;
+    }
     if (question.call.operation != Operation::kAdjust) use.receipt = {.amount = -5, .at = {}};
   }
 }
@@ -35,7 +40,14 @@ void AdoptSlots(const Question& answered, Question& question) {
   }
 }
 
-/// The latest calls, to be told when something went wrong.
+/// Whether the call had no room, and says for which key.
+bool IsFull(const Call& call) {
+  return !call.ok && call.error == ErrorCode::kStoreFull &&
+         std::any_of(call.uses.begin(), call.uses.end(),
+                     [](const Use& use) { return use.no_room; });
+}
+
+/// The latest calls, printed when a check fails.
 class Tale {
  public:
   void Add(const Question& answered) {
@@ -68,7 +80,9 @@ void ForgetWhatMayBeForgotten(const Questioner& questioner, Driver& driver, Mode
 std::optional<std::string> RunAgainstModel(Driver& driver, Choices& choices,
                                            const RunOptions& options) {
   ModelStore model;
-  Questioner questioner(choices, options.scope, ClockKind::kBroken, options.kind);
+  Questioner questioner(choices, options.scope,
+                        options.may_be_full ? ClockKind::kForward : ClockKind::kBroken,
+                        options.kind);
   Tale tale;
   for (int step = 0; step < options.steps && !choices.exhausted(); ++step) {
     questioner.MoveOn();
@@ -77,6 +91,7 @@ std::optional<std::string> RunAgainstModel(Driver& driver, Choices& choices,
     Question found = expected;
     SoilAnswers(found);
     driver.Run(found.call);
+    if (options.may_be_full && IsFull(found.call)) continue;
     AdoptSlots(found, expected);
     model.Submit(expected.call);
 

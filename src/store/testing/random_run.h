@@ -14,6 +14,8 @@ struct RunOptions {
   /// Part of the run's keys: a run starts with keys that the store has never seen.
   std::string scope;
   QuestionKind kind = QuestionKind::kAny;
+  /// Calls may fail with kStoreFull, and then change nothing; the clock goes forward.
+  bool may_be_full = false;
 };
 
 /// Lets the store and the model answer the same arbitrary operations (all kinds, over few keys

@@ -25,8 +25,8 @@ std::string Find(const Http2Client::Fields& fields, const std::string& name) {
 }  // namespace
 
 int Http2Client::Answer::status() const {
-  const std::string told = Find(trailers.empty() ? headers : trailers, "grpc-status");
-  return told.empty() ? -1 : std::stoi(told);
+  const std::string status = Find(trailers.empty() ? headers : trailers, "grpc-status");
+  return status.empty() ? -1 : std::stoi(status);
 }
 
 std::string Http2Client::Answer::message() const {

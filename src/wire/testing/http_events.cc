@@ -19,6 +19,9 @@ bool ReadPiece(HttpReader& reader, std::string_view bytes, std::vector<std::stri
       case HttpReader::Status::kContinue:
         events.push_back("continue " + Describe(reader.request()));
         break;
+      case HttpReader::Status::kLargeBody:
+        events.push_back("large body of " + Describe(reader.request()));
+        break;
       case HttpReader::Status::kError:
         events.push_back(std::to_string(reader.error().status) + ' ' +
                          std::string(reader.error().reason));

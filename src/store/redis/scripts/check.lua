@@ -1,4 +1,4 @@
--- An ordered list of calls, each with its limits, judged one after the other. See src/store/decide.h for
+-- An ordered list of calls, each with its limits, evaluated one after the other. See src/store/decide.h for
 -- what a call does, and README.md beside this file for what stands in KEYS, ARGV and the answer.
 
 local ALGORITHMS = {
@@ -62,10 +62,19 @@ local function parse(key, text)
     book = book}
 end
 
--- Whatever a key holds: a table with `kind` and the fields of a state, or nil.
-local function stored(key)
+-- Whatever a key holds: a table with `kind` and the fields of a state, or nil. `kind`: what it probably is.
+local function stored(key, kind)
   local known = strings[key]
   if known then return known end
+  local set = known == nil and ALGORITHMS[kind].set
+  if set then
+    local used = redis.pcall('ZSCORE', key, set)
+    local loaded = type(used) == 'string' and sorted_set.load(key, set, used)
+    if loaded then
+      loaded.kind = kind
+      return loaded
+    end
+  end
   local value = known == nil and redis.pcall('GET', key)
   if type(value) == 'string' then
     strings[key] = parse(key, value)
@@ -75,7 +84,7 @@ local function stored(key)
     if not string.find(value.err, 'WRONGTYPE', 1, true) then error(value.err) end
     local is_set = redis.call('TYPE', key).ok == 'zset'
     for kind, algorithm in pairs({s = sliding_log, c = concurrency}) do
-      local loaded = is_set and sorted_set.load(key, algorithm.set)
+      local loaded = is_set and sorted_set.load(key, algorithm.set, redis.call('ZSCORE', key, algorithm.set))
       if loaded then
         loaded.kind = kind
         return loaded
@@ -88,7 +97,7 @@ local function stored(key)
 end
 
 local function copy(from)
-  return {key = from.key, at = from.at, value = from.value, previous = from.previous,
+  return {at = from.at, value = from.value, previous = from.previous,
     extra = from.extra, grant = from.grant, book = from.book and lease.copy(from.book)}
 end
 
@@ -108,7 +117,7 @@ end
 -- A key as a call finds it: its state, brought to now.
 local function load_subject(key, limit)
   local algorithm = limit.algorithm
-  local from = stored(key)
+  local from = stored(key, limit.kind)
   local subject = {key = key, limit = limit, pending = 0, pending_from_grant = 0}
   subject.touched = from and from.at or 0
   if from and from.grant == 0 and now >= from.fresh then
@@ -116,7 +125,7 @@ local function load_subject(key, limit)
     from = nil
   end
   if from and from.kind == limit.kind then
-    subject.state = copy(from)
+    subject.state = algorithm.set and from or copy(from)  -- Sets are read anew for each call.
     subject.set_back = algorithm.convert(limit, now, subject.state)
   else
     subject.state = algorithm.fresh(limit, now)
@@ -127,13 +136,19 @@ local function load_subject(key, limit)
   return subject
 end
 
+-- Thousands of entries are freed in the background, if the user may do that.
+local function remove_key(key)
+  local reply = redis.pcall('UNLINK', key)
+  if type(reply) == 'table' and reply.err then redis.call('DEL', key) end
+end
+
 -- Comes before the state is changed. In a sorted set, what stood there under another algorithm goes, and
 -- so does what is over: what is used is no longer counted with it.
 local function prepare(subject)
   local algorithm, state = subject.limit.algorithm, subject.state
   if algorithm.set and not subject.changed then
     if not state.key then
-      if subject.replaces then redis.call('DEL', subject.key) end
+      if subject.replaces then remove_key(subject.key) end
       strings[subject.key] = nil
       changed[subject.key] = nil
       state.key = subject.key
@@ -146,7 +161,7 @@ end
 local function save_set(subject, fresh)
   local state = subject.state
   if fresh <= now and state.grant == 0 then
-    redis.call('DEL', subject.key)
+    remove_key(subject.key)
     return
   end
   sorted_set.save(subject.limit.algorithm.set, state, fresh)
@@ -194,7 +209,7 @@ local function holds_its_slot(use)
   return use.slot and concurrency.holds(use.subject.state, use.slot)
 end
 
-local function judge(use)
+local function evaluate(use)
   local subject, limit = use.subject, use.limit
   local state, algorithm = subject.state, limit.algorithm
   use.outcome, use.retry, use.delay = ALLOWED, 0, 0
@@ -217,7 +232,10 @@ local function judge(use)
   elseif from_limit > limit.cap - pending then
     use.outcome, use.retry = NEVER_FITS, MAX_WAIT
   else
-    use.outcome, use.retry = DENIED, wait_for(limit, state, from_limit + pending)
+    local missing = from_limit + pending
+    subject.waits = subject.waits or {}
+    subject.waits[missing] = subject.waits[missing] or wait_for(limit, state, missing)
+    use.outcome, use.retry = DENIED, subject.waits[missing]
   end
 end
 
@@ -233,7 +251,7 @@ local function take(use, cost)
     use.amount = cost - use.from_grant
     state.grant = state.grant - use.from_grant
     if use.amount > 0 then
-      use.limit.algorithm.take(use.limit, state, use.amount, use.slot or use.new_slot)
+      use.limit.algorithm.take(use.limit, state, use.amount, use.slot or use.new_slot, use.new_slot)
     end
   end
   use.at = state.at
@@ -264,7 +282,7 @@ local function passes(uses)
 end
 
 local function check(uses, takes)
-  for _, use in ipairs(uses) do judge(use) end
+  for _, use in ipairs(uses) do evaluate(use) end
   local allowed = passes(uses)
   for _, use in ipairs(uses) do
     if takes then
@@ -298,7 +316,8 @@ local each = {
     return 0
   end,
   A = function(use)
-    adjust(use)
+    if settlement.takes_effect(use) then adjust(use) end
+    if use.receipt then use.amount, use.from_grant = use.total or use.cost, use.total and 1 or 0 end
     return 0
   end,
   F = function(use)
@@ -331,7 +350,7 @@ local each = {
 }
 
 local function forget(use)
-  local from = stored(use.key)
+  local from = stored(use.key, use.limit.kind)
   if not from then return 0 end
   local live = from.grant > 0 or now < from.fresh
   if live and from.book and from.kind == use.limit.kind then
@@ -344,7 +363,7 @@ local function forget(use)
       return 1
     end
   end
-  redis.call('DEL', use.key)
+  if from.key then remove_key(from.key) else redis.call('DEL', use.key) end
   strings[use.key] = false
   changed[use.key] = nil
   return live and 1 or 0
@@ -364,20 +383,26 @@ local function read_use(operation, at)
     use.request = lease.read_request(more)
     return use
   end
-  local mode, counts, whose, slot, amount, grant, at_time =
-    string.match(more, '^(%a)([dl-])([on]?)(%d*),(%d+),(%d+),(%d+)$')
+  local mode, counts, whose, slot, amount, grant, at_time, settles =
+    string.match(more, '^(%a)([dl-])([on]?)(%d*),(%d+),(%d+),(%d+)(.*)$')
   use.mode, use.count_denied, use.only_looks = mode, counts == 'd', counts == 'l'
   if whose == 'o' then use.slot = slot end
   if whose == 'n' then use.new_slot = slot end
   use.receipt_amount, use.receipt_grant = tonumber(amount), tonumber(grant)
   use.receipt_at = tonumber(at_time)
+  if settles ~= '' then
+    local receipt, expires, max_marks = string.match(settles, '^,(%d+),(%d+),(%d+)$')
+    use.receipt, use.expires, use.max_marks = receipt, tonumber(expires), tonumber(max_marks)
+    use.marks = KEYS[next_key]
+    next_key = next_key + 1
+  end
   return use
 end
 
 local function run(operation, uses)
   if operation == 'R' then
     local affected = 0
-    for _, use in ipairs(uses) do stored(use.key) end  -- If one is not ours, none goes.
+    for _, use in ipairs(uses) do stored(use.key, use.limit.kind) end  -- If one is not ours, none goes.
     for _, use in ipairs(uses) do affected = affected + forget(use) end
     for _, use in ipairs(uses) do use.subject = load_subject(use.key, use.limit) end
     for _, use in ipairs(uses) do show(use) end
@@ -388,6 +413,7 @@ local function run(operation, uses)
     subjects[use.key] = subjects[use.key] or load_subject(use.key, use.limit)
     use.subject = subjects[use.key]
   end
+  if operation == 'A' then settlement.find(uses) end
   local answer = 0
   if operation == 'C' or operation == 'P' or operation == 'K' then
     answer = check(uses, operation == 'C')
@@ -400,6 +426,7 @@ local function run(operation, uses)
   if operation ~= 'P' and operation ~= 'I' then
     for _, subject in pairs(subjects) do write_back(subject) end
   end
+  if operation == 'A' then settlement.note(uses) end
   return answer
 end
 
@@ -427,28 +454,60 @@ local function answer_of(operation, use)
     use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN)
 end
 
-local next_argument = 2
-while next_argument <= #ARGV do
-  local operation, count, times = string.match(ARGV[next_argument], '^(%a)(%d+)%*(%d+)$')
-  for _ = 1, tonumber(times) do
-    local uses = {}
-    for i = 1, tonumber(count) do uses[i] = read_use(operation, next_argument + 3 * i - 2) end
-    local ok, answer = pcall(run, operation, uses)
-    if ok then
-      say(answer)
-      for _, use in ipairs(uses) do answer_of(operation, use) end
-    elseif type(answer) == 'table' and answer.foreign then
-      -- Somebody else's value: this call has no answer, but the others have.
-      say(-1)
-      for _ = 1, #uses do
-        say(0, 0, 0, 0, 0, 0, 0, 0, 0)
-        if operation == 'F' then say(0, 0, 0, 0, 0) end
-      end
-    else
-      return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
-    end
+-- About 0.5 ms: 2.5 µs for each, a redis.call with its preparation. A call that has begun is finished, and
+-- takes at most half as long; those after it have to be sent again.
+local MOST_WORK = 200
+local WORK_OF_SET, WORK_OF_STRING, WORK_OF_RECEIPT = 16, 8, 8
+
+local function work_of(uses)
+  local sum = 0
+  for _, use in ipairs(uses) do
+    sum = sum + (use.limit.algorithm.set and WORK_OF_SET or WORK_OF_STRING) + (use.marks and WORK_OF_RECEIPT or 0)
   end
-  next_argument = next_argument + 1 + 3 * tonumber(count)
+  return sum
 end
+
+-- Appends the answer of one call; returns an error that concerns all of them.
+local function answer_call(operation, uses)
+  local ok, answer = pcall(run, operation, uses)
+  if ok then
+    say(answer)
+    for _, use in ipairs(uses) do answer_of(operation, use) end
+  elseif type(answer) == 'table' and (answer.foreign or answer.full) then
+    -- A foreign value, or too many receipts: this call has no answer, but the others have.
+    say(answer.full and -2 or -1)
+    for _ = 1, #uses do
+      say(0, 0, 0, 0, 0, 0, 0, 0, 0)
+      if operation == 'F' then say(0, 0, 0, 0, 0) end
+    end
+  else
+    return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))
+  end
+  return nil
+end
+
+local function answer_all()
+  local next_argument, answered = 2, 0
+  while next_argument <= #ARGV do
+    local operation, count, times = string.match(ARGV[next_argument], '^(%a)(%d+)%*(%d+)$')
+    for _ = 1, tonumber(times) do
+      if work >= MOST_WORK then
+        table.insert(answers, 1, -3)
+        table.insert(answers, 2, answered)
+        return nil
+      end
+      local uses = {}
+      for i = 1, tonumber(count) do uses[i] = read_use(operation, next_argument + 3 * i - 2) end
+      local failure = answer_call(operation, uses)
+      if failure then return failure end
+      work, answered = work + work_of(uses), answered + 1
+    end
+    next_argument = next_argument + 1 + 3 * tonumber(count)
+  end
+  return nil
+end
+
+local failure = answer_all()
+if failure then return failure end
 flush()
 return answers

@@ -3,7 +3,7 @@
 local concurrency = {set = 'slots'}
 
 function concurrency.fresh(limit, now)
-  return {value = 0, grant = 0}
+  return sorted_set.fresh()
 end
 
 function concurrency.convert(limit, now, state)
@@ -12,10 +12,9 @@ end
 
 function concurrency.advance(limit, now, state)
   state.at = now
-  state.newest = state.key and sorted_set.newest(state.key)
+  state.newest = state.key and sorted_set.newest(state)
+  sorted_set.leave_out(state, now)
   if not state.newest then return false end
-  state.forgotten = sorted_set.cost_up_to(state.key, now)
-  state.value = state.value - state.forgotten
   -- A slot that outlives a new one by more than clocks differ was taken before the clock was set back.
   local latest = now + limit.window
   if state.newest - latest <= CLOCK_TOLERANCE then return false end
@@ -33,7 +32,7 @@ end
 
 function concurrency.wait_for(limit, now, state, cost)
   local missing = cost - (limit.cap - state.value)
-  return wait_until(now, expiry(state, sorted_set.score_at(state.key, now, missing)))
+  return wait_until(now, expiry(state, sorted_set.score_at(state, missing)))
 end
 
 function concurrency.fresh_at(limit, state)
@@ -45,52 +44,86 @@ function concurrency.delay(limit, state)
   return 0
 end
 
-function concurrency.commit(limit, state)
-  sorted_set.forget(state, state.at)
-  if state.latest then
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', state.key, '(' .. text(state.latest), '+inf')) do
-      redis.call('ZADD', state.key, text(state.latest), member)
+-- Gives all slots that live longer than that another expiry.
+local function cut_lives(state, latest)
+  sorted_set.start_over(state, 'slots')
+  local from = '(' .. text(latest)
+  while true do
+    local members = redis.call('ZRANGEBYSCORE', state.key, from, '+inf', 'LIMIT', 0, 500)
+    local scores_and_members = {}
+    for i, member in ipairs(members) do
+      scores_and_members[2 * i - 1], scores_and_members[2 * i] = text(latest), member
     end
+    if #members > 0 then redis.call('ZADD', state.key, unpack(scores_and_members)) end
+    if #members < 500 then return end
+  end
+end
+
+function concurrency.commit(limit, state)
+  sorted_set.forget(state, 'slots')
+  if state.latest then
+    cut_lives(state, state.latest)
+    state.newest = state.latest
     state.latest = nil
   end
-  state.newest = sorted_set.newest(state.key)
+  if state.value == 0 then state.newest = nil end
 end
 
-local function insert(limit, state, cost, slot)
-  local expires = state.at + limit.window
-  redis.call('ZADD', state.key, text(expires), slot .. ':' .. text(cost))
-  state.value = state.value + cost
-  state.newest = max(state.newest or 0, expires)
+-- What is known of a slot, held or over: {moment, cost}.
+local function look_up(state, slot)
+  local score = redis.call('ZSCORE', state.key, slot .. ':1')
+  if score then return {moment = tonumber(score), cost = 1} end
+  local cost = redis.call('ZSCORE', state.key, '@' .. slot)
+  score = cost and redis.call('ZSCORE', state.key, slot .. ':' .. text(amount_of(cost)))
+  if score then return {moment = tonumber(score), cost = amount_of(cost)} end
+  return nil
 end
 
-function concurrency.take(limit, state, cost, slot)
-  insert(limit, state, min(cost, MAX - state.value), slot)
-end
-
--- The member of a slot that is held. Nearly all slots cost one; others are looked for.
-local function find(state, slot)
-  if not state.key then return nil end
-  local member = slot .. ':1'
-  local score = redis.call('ZSCORE', state.key, member)
-  if score then return tonumber(score) > state.at and member or nil end
-  for _, other in ipairs(redis.call('ZRANGEBYSCORE', state.key, '(' .. text(state.at), '+inf')) do
-    if string.sub(other, 1, #slot + 1) == slot .. ':' then return other end
+-- The same of a slot that may lack its "@", because a program took it that does not write that.
+local function search(state, slot)
+  local from = max(state.over, state.closed or -1)
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', state.key, '(' .. text(from), '+inf')) do
+    if string.sub(other, 1, #slot + 1) == slot .. ':' then
+      return {moment = tonumber(redis.call('ZSCORE', state.key, other)), cost = cost_of(other)}
+    end
   end
   return nil
+end
+
+local function find(state, slot)
+  if not state.key then return nil end
+  local found = look_up(state, slot)
+  if found and found.moment > state.over then return found end
+  return not state.complete and search(state, slot) or nil
 end
 
 function concurrency.holds(state, slot)
   return find(state, slot) ~= nil
 end
 
+local function insert(limit, state, cost, slot)
+  local expires = state.at + limit.window
+  sorted_set.add(state, 'slots', expires, slot, cost)
+  state.newest = max(state.newest or 0, expires)
+end
+
+-- `is_new`: the slot's id was never used before.
+function concurrency.take(limit, state, cost, slot, is_new)
+  local over = not is_new and state.dead > 0 and look_up(state, slot)
+  if over then
+    -- One entry for each slot: the one that is over but still there would be taken for this one.
+    state.value, state.dead = state.value + over.cost, state.dead - over.cost
+    sorted_set.remove(state, 'slots', over.moment, slot, over.cost)
+  end
+  insert(limit, state, min(cost, MAX - state.value), slot)
+end
+
 function concurrency.release(limit, state, slot)
-  local member = find(state, slot)
-  if not member then return nil end
-  redis.call('ZREM', state.key, member)
-  local cost = cost_of(member)
-  state.value = state.value - cost
-  state.newest = sorted_set.newest(state.key)
-  return cost
+  local found = find(state, slot)
+  if not found then return nil end
+  sorted_set.remove(state, 'slots', found.moment, slot, found.cost)
+  state.newest = sorted_set.newest(state)
+  return found.cost
 end
 
 function concurrency.renew(limit, state, slot)

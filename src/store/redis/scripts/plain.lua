@@ -2,7 +2,7 @@
 -- about them. Nearly all lists are, so they are answered before the rest of the script is even set up. The
 -- answer is what each check found; what follows from it, waits and the like, the caller works out by the
 -- same rules. Whatever else comes up (a debt, a grant, a clock set back, changed numbers, a value that is
--- not ours) leaves the whole list to the rest of the script: nothing is written until all of it is judged.
+-- not ours) leaves the whole list to the rest of the script: nothing is written until all of it is evaluated.
 
 local VALUE = '<c2ddddd'  -- Kind, value, at, extra, fresh, grant: see README.md.
 local VALUE_BYTES = 42
@@ -30,7 +30,7 @@ local function plain_state(limit, key, text)
   local full = limit.full
   local fresh_state = {limit = limit, left = full, at = limit.start, previous = 0, weight = 0}
   if not text then
-    -- MGET does not tell a missing key from one of another type.
+    -- MGET does not distinguish a missing key from one of another type.
     return not redis.pcall('GET', key) and fresh_state or nil
   end
   if #text ~= (limit.is_counter and VALUE_BYTES + 8 or VALUE_BYTES) then return nil end

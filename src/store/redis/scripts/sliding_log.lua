@@ -7,7 +7,7 @@ local sliding_log = {set = 'log'}
 local FORCED_ENTRIES = 4096
 
 function sliding_log.fresh(limit, now)
-  return {value = 0, grant = 0}
+  return sorted_set.fresh()
 end
 
 function sliding_log.convert(limit, now, state)
@@ -16,20 +16,16 @@ end
 
 function sliding_log.advance(limit, now, state)
   state.at = now
-  state.newest = state.key and sorted_set.newest(state.key)
-  state.over = now - limit.window  -- Entries up to this moment no longer count.
-  if not state.newest then return false end
+  state.newest = state.key and sorted_set.newest(state)
   local set_back = false
-  if now < state.newest then
+  if state.newest and now < state.newest then
     if state.newest - now <= CLOCK_TOLERANCE then
       state.at = state.newest
-      state.over = state.newest - limit.window
     else
       set_back = true
     end
   end
-  state.forgotten = sorted_set.cost_up_to(state.key, state.over)
-  state.value = state.value - state.forgotten
+  sorted_set.leave_out(state, state.at - limit.window)
   return set_back
 end
 
@@ -39,8 +35,7 @@ end
 
 function sliding_log.wait_for(limit, now, state, cost)
   local missing = cost - (limit.cap - state.value)
-  local at = sorted_set.score_at(state.key, state.over, missing)
-  return wait_until(now, min(at, state.at) + limit.window)
+  return wait_until(now, min(sorted_set.score_at(state, missing), state.at) + limit.window)
 end
 
 function sliding_log.fresh_at(limit, state)
@@ -52,62 +47,75 @@ function sliding_log.delay(limit, state)
   return 0
 end
 
-local function put(state, at, cost)
-  redis.call('ZADD', state.key, text(at), text(at) .. ':' .. text(cost))
+local function add_entry(state, at, cost)
+  sorted_set.add(state, 'log', at, text(at), cost)
 end
 
--- Takes away the entries from one score to another, and returns what they cost.
-local function take_away(state, low, high)
-  local cost = 0
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', state.key, low, high)) do
-    cost = cost + cost_of(member)
-    redis.call('ZREM', state.key, member)
+-- What was taken at a moment; 0 if there is no entry.
+local function taken_at(state, at)
+  local member = at > state.over and redis.call('ZRANGEBYSCORE', state.key, text(at), text(at))[1]
+  return member and cost_of(member) or 0
+end
+
+-- Adds to the entry of a moment, if it is there, or makes one.
+local function add_to(state, at, old, change)
+  if old > 0 then
+    sorted_set.replace(state, at, text(at), old, old + change)
+  elseif change > 0 then
+    add_entry(state, at, change)
   end
-  return cost
 end
 
 -- Drops what is over. What was written before the clock was set back counts as taken now.
 function sliding_log.commit(limit, state)
-  sorted_set.forget(state, state.over)
+  sorted_set.forget(state, 'log')
   if state.newest and state.newest > state.at then
-    local moved = take_away(state, text(state.at), '+inf')
-    if moved > 0 then put(state, state.at, moved) end
+    sorted_set.start_over(state, 'log')
+    local _, moved = scan(state, 0, state.at - 1, nil, math.huge)
+    redis.call('ZREMRANGEBYSCORE', state.key, text(state.at), '+inf')
+    state.total, state.value = state.total - moved, state.value - moved
+    if moved > 0 then add_entry(state, state.at, moved) end
+    state.newest = state.at
   end
-  state.newest = sorted_set.newest(state.key)
+  if state.value == 0 then state.newest = nil end
 end
 
 local function holds_most_entries(limit, state)
-  return redis.call('ZCOUNT', state.key, 0, '+inf') >= limit.cap + FORCED_ENTRIES
+  local most = limit.cap + FORCED_ENTRIES
+  return state.value >= most and sorted_set.count(state) >= most
 end
 
 function sliding_log.take(limit, state, cost)
   local counted = min(cost, MAX - state.value)
   if counted == 0 then return end
-  state.value = state.value + counted
-  local merged = counted
-  if state.newest then
-    if state.newest == state.at or holds_most_entries(limit, state) then
-      merged = merged + take_away(state, text(state.newest), text(state.newest))
-    end
+  local at, newest = state.at, state.newest
+  local old = newest == at and taken_at(state, at) or 0
+  if newest and newest ~= at and holds_most_entries(limit, state) then
+    local merged = taken_at(state, newest)
+    sorted_set.remove(state, 'log', newest, text(newest), merged)
+    counted = counted + merged
   end
-  put(state, state.at, merged)
-  state.newest = state.at
+  add_to(state, at, old, counted)
+  state.newest = at
 end
 
 function sliding_log.adjust(limit, state, at, delta)
-  local old = take_away(state, text(at), text(at))
+  local old = taken_at(state, at)
   -- What a grant paid for left no entry; what is charged on top of it must.
   local counts = old > 0 or (delta > 0 and at <= state.at and state.at < at + limit.window)
-  if counts and old == 0 and holds_most_entries(limit, state) then
+  if not counts then return end
+  if old == 0 and holds_most_entries(limit, state) then
     local later = redis.call('ZRANGEBYSCORE', state.key, text(at), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
     local other = tonumber(later) or state.newest
-    old = take_away(state, text(other), text(other))
-    at = max(at, other)
+    old = taken_at(state, other)
+    if other < at then
+      -- The latest entry, which moves on.
+      sorted_set.remove(state, 'log', other, text(other), old)
+      add_entry(state, at, old)
+    else
+      at = other
+    end
   end
-  if counts then
-    local change = max(min(delta, MAX - state.value), -old)
-    if old + change > 0 then put(state, at, old + change) end
-    state.value = state.value + change
-  end
-  state.newest = sorted_set.newest(state.key)
+  add_to(state, at, old, max(min(delta, MAX - state.value), -old))
+  state.newest = sorted_set.newest(state)
 end

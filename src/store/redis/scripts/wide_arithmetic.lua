@@ -23,7 +23,7 @@ local function product_at_most(a, b, c, d)
 end
 
 -- floor(a * b / c) for a <= 2^53, b <= 2^52, c <= 2^53, where the result is at most 2^53: doubles come
--- within a few of it, and exact products tell which way to go.
+-- within a few of it, and exact products decide which way to go.
 local function mul_div(a, b, c)
   local exact = a * b
   if exact < MAX then return div(exact, c) end

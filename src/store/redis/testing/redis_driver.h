@@ -17,8 +17,10 @@ namespace sluice::store::testing {
 template <typename Servers>
 class RedisDriver final : public Driver {
  public:
-  RedisDriver()
-      : service_(redis::MakeService(loop_, servers_.ClientOptions())),
+  template <typename... Arguments>
+  explicit RedisDriver(Arguments&&... arguments)
+      : servers_(std::forward<Arguments>(arguments)...),
+        service_(redis::MakeService(loop_, servers_.ClientOptions())),
         store_(loop_, *service_,
                {.deadline = std::chrono::seconds(10), .use_time_of_calls = true}) {}
 

@@ -55,6 +55,29 @@ class Asker {
         client_(redis::MakeService(loop, redis)),
         store_(std::in_place, loop, *client_, options) {}
 
+  /// A call that is about `limit` for each of the names, to be filled in further and submitted.
+  Asked& Prepare(Operation operation, const Limit& limit, std::vector<std::string> names,
+                 std::int64_t cost) {
+    Asked& asked = asked_.emplace_back();
+    asked.names = std::move(names);
+    for (const std::string& name : asked.names) {
+      Use& use = asked.uses.emplace_back();
+      use.key = {.scope = kScope, .tag = name, .rest = {}};
+      use.limit = &limit;
+      use.cost = cost;
+    }
+    asked.call.operation = operation;
+    asked.call.uses = asked.uses;
+    asked.answered = &answered_;
+    asked.call.context = &asked;
+    asked.call.on_done = [](Call& /*call*/, void* context) {
+      auto& answered = *static_cast<Asked*>(context);
+      ++answered.times;
+      ++*answered.answered;
+    };
+    return asked;
+  }
+
   /// Submits a call that is about `limit` for each of the names. It is answered later.
   Asked& Submit(Operation operation, const Limit& limit, std::vector<std::string> names,
                 std::int64_t cost = 1) {
@@ -107,8 +130,8 @@ class Asker {
     return RunUntil([this] { return answered_ >= asked_.size(); });
   }
 
-  bool RunUntil(const std::function<bool()>& done, Micros patience = seconds(30)) {
-    return loop_.RunUntil(done, SteadyClock::Now() + patience);
+  bool RunUntil(const std::function<bool()>& done, Micros timeout = seconds(30)) {
+    return loop_.RunUntil(done, SteadyClock::Now() + timeout);
   }
 
   /// Forgets calls that were answered.
@@ -124,28 +147,6 @@ class Asker {
   void DestroyStore() { store_.reset(); }
 
  private:
-  Asked& Prepare(Operation operation, const Limit& limit, std::vector<std::string> names,
-                 std::int64_t cost) {
-    Asked& asked = asked_.emplace_back();
-    asked.names = std::move(names);
-    for (const std::string& name : asked.names) {
-      Use& use = asked.uses.emplace_back();
-      use.key = {.scope = kScope, .tag = name, .rest = {}};
-      use.limit = &limit;
-      use.cost = cost;
-    }
-    asked.call.operation = operation;
-    asked.call.uses = asked.uses;
-    asked.answered = &answered_;
-    asked.call.context = &asked;
-    asked.call.on_done = [](Call& /*call*/, void* context) {
-      auto& answered = *static_cast<Asked*>(context);
-      ++answered.times;
-      ++*answered.answered;
-    };
-    return asked;
-  }
-
   net::Loop& loop_;
   std::unique_ptr<redis::Service> client_;
   std::deque<Asked> asked_;

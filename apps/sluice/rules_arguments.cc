@@ -1,0 +1,100 @@
+#include "rules_arguments.h"
+
+#include "base/duration.h"
+
+namespace sluice::app {
+namespace {
+
+struct Flags {
+  bool file = false;
+  bool version = false;
+  bool change = false;  // A message, a wait.
+  bool apply = false;   // What only a new document needs.
+};
+
+void AddRemote(CLI::App& command, RemoteOptions& options) {
+  command.add_option("--server", options.server, "The server")
+      ->type_name("URL")
+      ->envname("SLUICE_SERVER")
+      ->capture_default_str();
+  command
+      .add_option("--token-file", options.token_file,
+                  "A file with the admin token; otherwise SLUICE_ADMIN_TOKEN is used")
+      ->type_name("FILE");
+  command
+      .add_option("--ca-file", options.ca_file, "Certificates to trust, instead of the system's")
+      ->type_name("FILE");
+  CLI::Option* const certificate =
+      command.add_option("--cert", options.certificate_file, "A client certificate")
+          ->type_name("FILE");
+  CLI::Option* const key =
+      command.add_option("--key", options.key_file, "Its private key")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  command.add_flag("--plaintext-token", options.plaintext_token,
+                   "Send the token over http to other machines, too");
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
+void AddMember(CLI::App& rules, std::function<int()>& action, RulesOptions& options,
+               const char* name, const char* text, int (*run)(const RulesOptions&),
+               const Flags& flags) {
+  CLI::App* const command = rules.add_subcommand(name, text);
+  if (flags.file) {
+    command->add_option("FILE", options.file, "The rule file; - is standard input")->required();
+  }
+  if (flags.version) {
+    command->add_option("VERSION", options.version, "The version, as 1.7 or 7")->required();
+  }
+  if (flags.apply) {
+    command->add_flag("--dry-run", options.dry_run, "Print the changes, and change nothing");
+    command->add_flag("--force", options.force,
+                      "Commit although the guard refuses it; needs --message");
+    command
+        ->add_option("--if-match", options.if_match,
+                     "The entity tag of the version that the file replaces; otherwise the current")
+        ->type_name("ETAG");
+  }
+  if (flags.change) {
+    command->add_option("--message", options.message, "The reason, for the history")
+        ->type_name("TEXT");
+    command
+        ->add_option_function<std::string>(
+            "--wait",
+            [&options](const std::string& duration) {
+              const auto wait = ParseDuration(duration);
+              if (!wait) throw CLI::ValidationError("--wait", "expected a time such as 2s");
+              options.wait = *wait;
+            },
+            "Wait so long for all nodes to apply it, as 2s")
+        ->type_name("TIME");
+  }
+  AddRemote(*command, options.remote);
+  command->callback(
+      [&action, &options, run] { action = [&options, run] { return run(options); }; });
+}
+
+}  // namespace
+
+void AddRules(CLI::App& app, std::function<int()>& action, RulesOptions& options) {
+  CLI::App* const rules =
+      app.add_subcommand("rules", "Read and change the rules of running servers");
+  rules->require_subcommand(1);
+  rules->footer(
+      "Exit codes: 0 success (diff: no difference), 1 error, 2 the rules differ.\n\n"
+      "Example:\n  sluice rules apply rules.yaml --message 'raise the limit of tier pro' --wait "
+      "2s");
+  AddMember(*rules, action, options, "get", "Print the current rules", GetRules, {});
+  AddMember(*rules, action, options, "diff", "Compare a file with the current rules", DiffRules,
+            {.file = true});
+  AddMember(*rules, action, options, "apply", "Commit a file as the new version", ApplyRules,
+            {.file = true, .change = true, .apply = true});
+  AddMember(*rules, action, options, "history", "List the versions", ShowRulesHistory, {});
+  AddMember(*rules, action, options, "show", "Print the text of a version", ShowRulesVersion,
+            {.version = true});
+  AddMember(*rules, action, options, "restore", "Commit the text of an earlier version again",
+            RestoreRules, {.version = true, .change = true});
+  AddMember(*rules, action, options, "nodes", "List the nodes and their versions", ShowNodes, {});
+}
+
+}  // namespace sluice::app

@@ -1,0 +1,157 @@
+#include "api/http/decision_body.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "algo/algorithm_info.h"
+#include "api/http/json_text.h"
+#include "api/http/loop.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::CheckRequest;
+
+constexpr std::size_t kDecisionRoom = 512;
+constexpr std::size_t kLimitRoom = 384;
+
+std::int64_t SecondsOrNever(Micros wait) { return wait < Micros{0} ? -1 : SecondsOf(wait); }
+std::int64_t MillisOrNever(Micros wait) { return wait < Micros{0} ? -1 : MillisOf(wait); }
+
+std::size_t RoomFor(const match::MatchedLimit& matched) {
+  if (matched.rule == nullptr) return kLimitRoom;
+  return kLimitRoom + JsonText::RoomFor(matched.rule->id) + JsonText::RoomFor(matched.limit->name) +
+         JsonText::RoomFor(matched.limit->type);
+}
+
+void AppendLimit(const CheckRequest& check, std::size_t i, JsonText& text) {
+  const store::Use& use = check.uses()[i];
+  const match::MatchedLimit& matched = check.matched(i);
+  const Verdict& verdict = use.verdict;
+  const Micros wait = WaitOf(verdict);
+  // If the state is unknown, only the limit is reported.
+  const bool known = !check.degraded || verdict.remaining > 0 || wait != Micros{0} ||
+                     verdict.reset_after != Micros{0};
+  if (matched.rule != nullptr) {
+    text.Raw(R"({"rule":)").Quoted(matched.rule->id);
+    text.Raw(R"(,"name":)").Quoted(matched.limit->name);
+    text.Raw(R"(,"type":)").Quoted(matched.limit->type);
+  } else {
+    text.Raw(R"({"rule":null,"name":null,"type":"requests")");
+  }
+  text.Raw(R"(,"algorithm":")").RawText(algo::InfoOf(use.limit->algorithm()).public_name);
+  text.Raw(R"(","allowed":)").Bool(verdict.outcome == Outcome::kAllowed);
+  text.Raw(R"(,"limit":)").Int(verdict.limit);
+  text.Raw(R"(,"remaining":)").Int(known ? verdict.remaining : -1);
+  text.Raw(R"(,"cost":)").Int(use.cost);
+  text.Raw(R"(,"resetAfterSeconds":)").Int(SecondsOf(verdict.reset_after));
+  text.Raw(R"(,"retryAfterMs":)").Int(MillisOrNever(wait));
+  text.Raw(R"(,"delayMs":)").Int(MillisOf(verdict.delay));
+  text.Raw(R"(,"shadow":)").Bool(use.mode == Mode::kShadow).Raw("}");
+}
+
+// A rule with `headers: false` is named only where it denies.
+bool Hides(const CheckRequest& check, std::size_t i) {
+  const store::Use& use = check.uses()[i];
+  const rules::Rule* const rule = check.matched(i).rule;
+  if (rule == nullptr || rule->headers) return false;
+  return use.mode == Mode::kShadow || use.verdict.outcome == Outcome::kAllowed;
+}
+
+void AppendLimits(const CheckRequest& check, JsonText& text) {
+  text.Raw("[");
+  bool is_first = true;
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    if (Hides(check, i)) continue;
+    if (!std::exchange(is_first, false)) text.Raw(",");
+    AppendLimit(check, i, text);
+  }
+  text.Raw("]");
+}
+
+void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpAnswer& answer,
+                    std::string& out) {
+  const store::Use* const use = ReportedUse(check);
+  const rules::Rule* const rule =
+      use == nullptr ? nullptr : check.matched(check.decision.index).rule;
+  const bool known = use != nullptr && IsKnown(check);
+  const Verdict& verdict = check.decision.tightest;
+  const Micros wait = WaitOf(check);
+  const std::string_view rule_id = rule == nullptr ? std::string_view{} : rule->id;
+  std::size_t room =
+      kDecisionRoom + JsonText::RoomFor(key) + JsonText::RoomFor(rule_id) + answer.message.size();
+  for (std::size_t i = 0; i < check.uses().size(); ++i) room += RoomFor(check.matched(i));
+  JsonText text(out, room);
+  text.Raw(R"({"allowed":)").Bool(check.allowed).Raw(R"(,"key":)").Quoted(key);
+  if (use != nullptr) {
+    text.Raw(R"(,"algorithm":")")
+        .RawText(algo::InfoOf(use->limit->algorithm()).public_name)
+        .Raw("\"");
+  } else {
+    text.Raw(R"(,"algorithm":null)");
+  }
+  text.Raw(R"(,"remaining":)").Int(known ? verdict.remaining : -1);
+  text.Raw(R"(,"resetAfterSeconds":)").Int(known ? SecondsOf(verdict.reset_after) : 0);
+  text.Raw(R"(,"retryAfterSeconds":)").Int(SecondsOrNever(wait));
+  text.Raw(R"(,"message":")").RawText(answer.message);
+  text.Raw(R"(","limit":)").Int(use == nullptr ? -1 : known ? verdict.limit : use->limit->cap());
+  text.Raw(R"(,"retryAfterMs":)").Int(MillisOrNever(wait));
+  text.Raw(R"(,"delayMs":)").Int(known ? MillisOf(verdict.delay) : 0);
+  if (rule != nullptr) {
+    text.Raw(R"(,"rule":)").Quoted(rule_id);
+  } else {
+    text.Raw(R"(,"rule":null)");
+  }
+  text.Raw(R"(,"degraded":)").Bool(check.degraded);
+  if (answer.status != 200) {
+    text.Raw(R"(,"code":")").RawText(KindOf(answer.code).name).Raw("\"");
+  }
+  text.Raw(R"(,"limits":)");
+  AppendLimits(check, text);
+}
+
+// Limits whose cost an attribute measures; where there are none, those whose cost is the call's.
+bool IsMeasured(const HttpCall::Part& part, std::size_t i) {
+  const CheckRequest& check = part.check;
+  if (check.matched(i).rule == nullptr) return part.measured[i];
+  bool any_by_attribute = false;
+  for (std::size_t j = 0; j < check.uses().size(); ++j) {
+    any_by_attribute |= !check.matched(j).limit->cost.attribute.empty();
+  }
+  const rules::Cost& cost = check.matched(i).limit->cost;
+  return any_by_attribute ? !cost.attribute.empty() : !cost.constant.has_value();
+}
+
+bool TookNothing(const Receipt& receipt) {
+  return receipt.amount == 0 && receipt.from_grant == 0 && receipt.slot == 0;
+}
+
+}  // namespace
+
+void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now,
+                    std::string& out) {
+  AppendVerdicts(part.check, part.key, answer, out);
+  if (part.gives_receipt) AppendReceipt(part, now, out);
+  out += '}';
+}
+
+void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
+  const CheckRequest& check = part.check;
+  if (check.ruling != Ruling::kDecided || !check.allowed) return;
+  ReceiptSigner& receipts = HttpCallOf(part).loop.receipts();
+  receipts.Begin(now);
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    const store::Use& use = check.uses()[i];
+    if (!TookNothing(use.receipt)) {
+      receipts.Add(use.key, *use.limit, use.receipt,
+                   {.measured = IsMeasured(part, i),
+                    .max_settlement = rules::MaxSettlementOf(check.matched(i).limit, *use.limit)});
+    }
+  }
+  if (receipts.empty()) return;
+  out += R"(,"receipt":")";
+  receipts.Finish(out);
+  out += '"';
+}
+
+}  // namespace sluice::api

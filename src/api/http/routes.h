@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/http/exchange.h"
+#include "wire/http_request.h"
+
+namespace sluice::api {
+
+/// For routes that answer every method, OPTIONS too.
+inline constexpr wire::HttpMethod kAnyMethod = wire::HttpMethod::kOther;
+
+/// Prefix of the path of the call to be decided.
+inline constexpr std::string_view kEnvoyAuthPath = "/v1/auth/envoy";
+
+enum class RouteUse : std::uint8_t {
+  kGeneral,
+  kChecks,     ///< Makes a call of checks, which can be decided together with those around it.
+  kOperators,  ///< Answered on reserved connections; so is all for administrators.
+  kDocuments,  ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
+};
+
+/// One method of one path.
+struct HttpRoute {
+  /// With parameters as in "/admin/v1/rules/{id}": each is a part of a segment, at least one byte.
+  std::string_view path;
+  wire::HttpMethod method;  ///< kGet answers HEAD, too.
+  bool for_administrators;
+  void (*run)(HttpExchange& exchange);
+  RouteUse use = RouteUse::kGeneral;
+  std::string_view index_name{};  ///< Its name in the index at "/"; empty: not listed.
+};
+
+/// All of them; those of one path are neighbours.
+[[nodiscard]] std::span<const HttpRoute> HttpRoutes();
+
+/// The rows of admin/admin.cc, which declares and implements its routes by itself.
+[[nodiscard]] std::span<const HttpRoute> AdminRoutes();
+
+/// The routes of a path; empty if there are none. A path without parameters
+/// comes first.
+[[nodiscard]] std::span<const HttpRoute> FindHttpRoutes(std::string_view path);
+
+/// Returns a parameter of a path that the route's path matches, not decoded.
+[[nodiscard]] std::string_view PathParameter(const HttpRoute& route, std::string_view path,
+                                             std::string_view name);
+
+/// Null: the path has no such method.
+[[nodiscard]] const HttpRoute* FindMethod(std::span<const HttpRoute> routes,
+                                          wire::HttpMethod method);
+
+/// "GET, HEAD, OPTIONS"
+[[nodiscard]] std::string AllowedMethods(std::span<const HttpRoute> routes);
+
+// ---- The routes, by the file that they are in.
+
+// query_check.cc
+void RunQueryCheck(HttpExchange& exchange);
+void RunRemaining(HttpExchange& exchange);
+void RunReset(HttpExchange& exchange);
+void RunInspect(HttpExchange& exchange);
+// body_check.cc
+void RunBodyCheck(HttpExchange& exchange);
+void RunGrant(HttpExchange& exchange);
+// slots.cc
+void RunAcquire(HttpExchange& exchange);
+void RunRelease(HttpExchange& exchange);
+void RunRenew(HttpExchange& exchange);
+// settlement.cc
+void RunSettle(HttpExchange& exchange);
+void RunCancel(HttpExchange& exchange);
+// forward_auth.cc
+void RunAuth(HttpExchange& exchange);
+void RunNginxAuth(HttpExchange& exchange);
+void RunIngressNginxAuth(HttpExchange& exchange);
+void RunEnvoyAuth(HttpExchange& exchange);
+// envoy_json.cc
+void RunEnvoyJson(HttpExchange& exchange);
+void RunHealthCheck(HttpExchange& exchange);
+// ping.cc
+void RunPing(HttpExchange& exchange);
+// about.cc
+void RunLive(HttpExchange& exchange);
+void RunReady(HttpExchange& exchange);
+void RunVersion(HttpExchange& exchange);
+void RunMetrics(HttpExchange& exchange);
+void RunHealth(HttpExchange& exchange);
+void RunInfo(HttpExchange& exchange);
+void RunOpenApi(HttpExchange& exchange);
+void RunIndex(HttpExchange& exchange);
+// admin/rules_v1.cc
+void RunGetDocument(HttpExchange& exchange);
+void RunPutDocument(HttpExchange& exchange);
+void RunPutRule(HttpExchange& exchange);
+void RunDeleteRule(HttpExchange& exchange);
+void RunPutTier(HttpExchange& exchange);
+void RunDeleteTier(HttpExchange& exchange);
+// admin/versions.cc
+void RunListVersions(HttpExchange& exchange);
+void RunGetVersion(HttpExchange& exchange);
+void RunCompareVersions(HttpExchange& exchange);
+void RunRestoreVersion(HttpExchange& exchange);
+// admin/nodes.cc
+void RunListNodes(HttpExchange& exchange);
+// admin/audit.cc
+void RunReadAudit(HttpExchange& exchange);
+// admin/traffic.cc
+void RunGetTraffic(HttpExchange& exchange);
+
+}  // namespace sluice::api

@@ -1,0 +1,139 @@
+#include "api/resp/commands.h"
+
+#include <array>
+
+#include "api/resp/rule_commands.h"
+#include "base/ascii.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::CheckRequest;
+
+// Rules need no limits of a client's own.
+template <bool (*kAsk)(RespArguments, CheckRequest&, std::string&)>
+bool ByRules(ThrottleLimits& /*limits*/, RespArguments arguments, CheckRequest& check,
+             std::string& out) {
+  return kAsk(arguments, check, out);
+}
+
+using CommandHandler = void (*)(RespClient&, RespArguments, std::string&);
+
+constexpr RespCommand AnsweredAtOnce(std::string_view name, int arity, int most,
+                                     CommandHandler answer, std::string_view summary) {
+  return {.name = name,
+          .arity = arity,
+          .most = most,
+          .for_administrators = false,
+          .has_keys = false,
+          .usage = {},
+          .summary = summary,
+          .answer = answer,
+          .ask = nullptr,
+          .reply = nullptr};
+}
+
+constexpr RespCommand ForAdministrators(RespCommand command) {
+  command.for_administrators = true;
+  return command;
+}
+
+// Those of many calls come first. Lengths differ mostly, so looking through all is quick.
+constexpr std::array kCommands = {
+    RespCommand{.name = "cl.throttle",
+                .arity = -5,
+                .most = 6,
+                .for_administrators = false,
+                .has_keys = true,
+                .usage = "CL.THROTTLE key max_burst count period [quantity]",
+                .summary = "Consumes from a token bucket with the caller's numbers.",
+                .answer = nullptr,
+                .ask = AskThrottle,
+                .reply = ReplyThrottle},
+    RespCommand{.name = "sluice.check",
+                .arity = -3,
+                .most = 0,
+                .for_administrators = false,
+                .has_keys = false,
+                .usage = "SLUICE.CHECK attribute value [attribute value ...] [COST n]",
+                .summary = "Decides a call by the rules.",
+                .answer = nullptr,
+                .ask = ByRules<AskCheck>,
+                .reply = ReplyDecision},
+    RespCommand{.name = "sluice.peek",
+                .arity = -3,
+                .most = 0,
+                .for_administrators = false,
+                .has_keys = false,
+                .usage = "SLUICE.PEEK attribute value [attribute value ...] [COST n]",
+                .summary = "Dry run of SLUICE.CHECK: consumes nothing.",
+                .answer = nullptr,
+                .ask = ByRules<AskPeek>,
+                .reply = ReplyDecision},
+    RespCommand{.name = "sluice.reset",
+                .arity = -3,
+                .most = 0,
+                .for_administrators = true,
+                .has_keys = false,
+                .usage = "SLUICE.RESET attribute value [attribute value ...]",
+                .summary = "Resets the limits of a call.",
+                .answer = nullptr,
+                .ask = ByRules<AskReset>,
+                .reply = ReplyAffected},
+    RespCommand{.name = "sluice.grant",
+                .arity = -5,
+                .most = 0,
+                .for_administrators = true,
+                .has_keys = false,
+                .usage = "SLUICE.GRANT attribute value [attribute value ...] AMOUNT n",
+                .summary = "Grants extra units to the limits of a call.",
+                .answer = nullptr,
+                .ask = ByRules<AskGrant>,
+                .reply = ReplyGranted},
+    RespCommand{.name = "del",
+                .arity = -2,
+                .most = 0,
+                .for_administrators = true,
+                .has_keys = true,
+                .usage = {},
+                .summary = "Deletes keys of CL.THROTTLE.",
+                .answer = nullptr,
+                .ask = AskForget,
+                .reply = ReplyAffected},
+    RespCommand{.name = "unlink",
+                .arity = -2,
+                .most = 0,
+                .for_administrators = true,
+                .has_keys = true,
+                .usage = {},
+                .summary = "Deletes keys of CL.THROTTLE.",
+                .answer = nullptr,
+                .ask = AskForget,
+                .reply = ReplyAffected},
+    AnsweredAtOnce("ping", -1, 2, Ping, "Returns PONG or the argument."),
+    AnsweredAtOnce("echo", 2, 0, Echo, "Returns the argument."),
+    AnsweredAtOnce("hello", -1, 0, Hello, "Chooses RESP2 or RESP3, and may log in."),
+    AnsweredAtOnce("auth", -2, 3, Auth, "Authenticates with the admin token."),
+    AnsweredAtOnce("select", 2, 0, Select, "There is one database: 0."),
+    AnsweredAtOnce("client", -2, 0, ClientCommand, "About this connection."),
+    AnsweredAtOnce("command", -1, 0, CommandCommand, "About the commands."),
+    AnsweredAtOnce("config", -2, 0, Config, "Settings that Redis clients ask for."),
+    AnsweredAtOnce("info", -1, 0, Info, "About the server; to administrators also its numbers."),
+    AnsweredAtOnce("time", 1, 0, Time, "The server's time: seconds and microseconds."),
+    AnsweredAtOnce("quit", -1, 0, Quit, "Closes the connection."),
+    AnsweredAtOnce("reset", 1, 0, Reset, "Resets the connection."),
+    ForAdministrators(AnsweredAtOnce("dbsize", 1, 0, DbSize, "How many keys are held.")),
+};
+
+}  // namespace
+
+std::span<const RespCommand> AllRespCommands() { return kCommands; }
+
+const RespCommand* FindRespCommand(std::string_view name) {
+  for (const RespCommand& command : kCommands) {
+    if (EqualIgnoringCase(name, command.name)) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace sluice::api

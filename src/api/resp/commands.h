@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/resp/arguments.h"
+#include "api/resp/client.h"
+#include "api/resp/throttle.h"
+#include "limiter/check_request.h"
+
+namespace sluice::api {
+
+/// A command of the Redis protocol: how it is called, who may, and what it does. It either answers
+/// at once, or makes a check and a reply of its answer.
+struct RespCommand {
+  std::string_view name;  ///< In lower case.
+  int arity;  ///< Arguments with the name, as Redis counts them: negative for "at least".
+  int most;   ///< At most so many; 0: no bound.
+  bool for_administrators;
+  bool has_keys;  ///< All arguments but the name, if it is variadic; else the first.
+  std::string_view usage;
+  std::string_view summary;
+
+  void (*answer)(RespClient& client, RespArguments arguments, std::string& out);
+
+  /// False: `out` has the error reply, and nothing is asked.
+  bool (*ask)(ThrottleLimits& limits, RespArguments arguments, limiter::CheckRequest& check,
+              std::string& out);
+  void (*reply)(const limiter::CheckRequest& check, std::string& out);
+
+  [[nodiscard]] bool Takes(std::size_t arguments) const {
+    const auto count = static_cast<int>(arguments);
+    return (arity < 0 ? count >= -arity : count == arity) && (most == 0 || count <= most);
+  }
+};
+
+[[nodiscard]] std::span<const RespCommand> AllRespCommands();
+/// In any case. Null: there is none.
+[[nodiscard]] const RespCommand* FindRespCommand(std::string_view name);
+
+// What the table points to, by what it is about.
+
+// The connection: resp_connection_commands.cc.
+void Ping(RespClient& client, RespArguments arguments, std::string& out);
+void Echo(RespClient& client, RespArguments arguments, std::string& out);
+void Hello(RespClient& client, RespArguments arguments, std::string& out);
+void Auth(RespClient& client, RespArguments arguments, std::string& out);
+void Select(RespClient& client, RespArguments arguments, std::string& out);
+void Quit(RespClient& client, RespArguments arguments, std::string& out);
+void Reset(RespClient& client, RespArguments arguments, std::string& out);
+void ClientCommand(RespClient& client, RespArguments arguments, std::string& out);
+
+// The server: resp_server_commands.cc.
+void CommandCommand(RespClient& client, RespArguments arguments, std::string& out);
+void Config(RespClient& client, RespArguments arguments, std::string& out);
+void Info(RespClient& client, RespArguments arguments, std::string& out);
+void DbSize(RespClient& client, RespArguments arguments, std::string& out);
+void Time(RespClient& client, RespArguments arguments, std::string& out);
+
+}  // namespace sluice::api

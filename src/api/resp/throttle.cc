@@ -1,0 +1,134 @@
+#include "api/resp/throttle.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+#include "api/resp/rule_commands.h"
+#include "base/wide_math.h"
+#include "resp/encoder.h"
+
+namespace sluice::api {
+namespace {
+
+using limiter::CheckRequest;
+using store::Operation;
+
+constexpr std::int64_t kLargestBurst = kMaxAmount - 1;
+constexpr std::int64_t kLongestPeriod =
+    std::chrono::duration_cast<std::chrono::seconds>(kMaxWindow).count();
+// Of any bucket: whatever the numbers, a key is forgotten the same way.
+constexpr ThrottleNumbers kAnyNumbers{.max_burst = 0, .count = 1, .period = 1};
+
+std::int64_t SecondsRoundedUp(Micros wait) {
+  return CeilDiv(wait.count(), std::chrono::microseconds(std::chrono::seconds(1)).count());
+}
+
+char* WriteInteger(char* at, std::int64_t number) {
+  *at++ = ':';
+  if (number >= 0 && number < 10) {
+    *at++ = static_cast<char>('0' + number);
+  } else {
+    constexpr std::size_t kMostDigits = 20;
+    at = std::to_chars(at, at + kMostDigits, number).ptr;
+  }
+  *at++ = '\r';
+  *at++ = '\n';
+  return at;
+}
+
+// By the verdict: that a check is allowed has no meaning when something is given back.
+void AppendThrottled(const Verdict& verdict, Mode mode, std::string& out) {
+  const bool limited = verdict.outcome != Outcome::kAllowed && mode != Mode::kShadow;
+  const bool waiting_helps = limited && verdict.outcome == Outcome::kDenied;
+  std::array<char, 128> room;
+  constexpr std::string_view kHeader = "*5\r\n";
+  std::memcpy(room.data(), kHeader.data(), kHeader.size());
+  char* at = room.data() + kHeader.size();
+  at = WriteInteger(at, limited ? 1 : 0);
+  at = WriteInteger(at, verdict.limit);
+  at = WriteInteger(at, verdict.remaining);
+  at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
+  at = WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
+  out.append(room.data(), at);
+}
+
+Result<Limit> LimitOf(const ThrottleNumbers& numbers) {
+  return Limit::TokenBucket(
+      {.capacity = numbers.max_burst + 1,
+       .refill = Rate::Per(numbers.count, std::chrono::seconds(numbers.period))});
+}
+
+}  // namespace
+
+const Limit* ThrottleLimits::Make(const ThrottleNumbers& numbers, const LimitCache::Numbers& key) {
+  const auto limit = LimitOf(numbers);
+  return limit && RefusalOf(*limit, kept_.bounds()).empty() ? kept_.Keep(key, *limit) : nullptr;
+}
+
+std::string ThrottleLimits::WhyRefused(const ThrottleNumbers& numbers) const {
+  const auto limit = LimitOf(numbers);
+  if (limit) return RefusalOf(*limit, kept_.bounds());
+  return "max_burst, count and period can't be held exactly together: "
+         "use a smaller max_burst or a shorter period";
+}
+
+bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, CheckRequest& check,
+                 std::string& out) {
+  ThrottleNumbers numbers;
+  std::int64_t quantity = 1;
+  if (!ReadBounded("max_burst", arguments[2], 0, kLargestBurst, numbers.max_burst, out) ||
+      !ReadBounded("count", arguments[3], 1, kMaxAmount, numbers.count, out) ||
+      !ReadBounded("period", arguments[4], 1, kLongestPeriod, numbers.period, out) ||
+      (arguments.size() > 5 &&
+       !ReadBounded("quantity", arguments[5], INT64_MIN, INT64_MAX, quantity, out))) {
+    return false;
+  }
+  if (quantity < 0 && !limits.may_give_back()) {
+    resp::AppendError(out, "ERR a negative quantity is refused: see the setting negative_hits");
+    return false;
+  }
+  const Limit* const limit = limits.Find(numbers);
+  if (limit == nullptr) {
+    resp::AppendError(out, "ERR " + limits.WhyRefused(numbers));
+    return false;
+  }
+  const std::int64_t cost = std::max(quantity, std::int64_t{0});
+  check.operation = quantity > 0    ? Operation::kCheck
+                    : quantity == 0 ? Operation::kPeek
+                                    : Operation::kAdjust;
+  check.AddLimit({.scope = kThrottleScope, .tag = arguments[1]}, *limit, cost);
+  if (quantity < 0) {
+    check.SetReceipt({.amount = -std::max(quantity, -kMaxAmount)});
+  }
+  return true;
+}
+
+void ReplyThrottle(const CheckRequest& check, std::string& out) {
+  const bool unknown = check.ruling == Ruling::kDegraded && !check.uses().empty() &&
+                       check.uses()[0].mode == Mode::kShadow;
+  if (check.ruling == Ruling::kNotEnforced || unknown) {
+    const std::int64_t cap = check.own_limit(0).cap();
+    return AppendThrottled({.limit = cap, .remaining = cap}, Mode::kShadow, out);
+  }
+  if (check.ruling != Ruling::kDecided) return AppendUndecided(check, out);
+  AppendThrottled(check.uses()[0].verdict, check.uses()[0].mode, out);
+}
+
+bool AskForget(ThrottleLimits& limits, RespArguments arguments, CheckRequest& check,
+               std::string& out) {
+  const RespArguments keys = arguments.subspan(1);
+  if (keys.size() > kMaxLimitsPerCall) {
+    resp::AppendError(out, "ERR at most " + std::to_string(kMaxLimitsPerCall) + " keys at a time");
+    return false;
+  }
+  check.operation = Operation::kReset;
+  for (const std::string_view key : keys) {
+    check.AddLimit({.scope = kThrottleScope, .tag = key}, *limits.Find(kAnyNumbers), 0);
+  }
+  return true;
+}
+
+}  // namespace sluice::api

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+/// How a room declares its metrics: a plain struct of numbers, and a table with a row for each.
+///
+///     struct CallCounters {
+///       Counter errors;
+///       By<Protocol, Counter> calls;
+///
+///       void operator+=(const CallCounters& other) { AddMetrics(other, *this); }
+///       static constexpr auto Metrics() {
+///         using enum MetricType;
+///         return std::tuple{
+///             Metric{kCounter, "errors_total", "Calls that failed.", &CallCounters::errors},
+///             Metric{kCounter, "calls_total", "Calls.", &CallCounters::calls, "protocol"}};
+///       }
+///     };
+///     static_assert(HasAllMetrics<CallCounters>);
+///
+/// telemetry/metrics_page.h writes such structs; docs/metrics.md explains each metric.
+namespace sluice {
+
+enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram, kInfo };
+
+struct Label {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// A row. Rows with the same name must follow each other.
+template <typename Member>
+struct Metric {
+  MetricType type;
+  std::string_view name;
+  std::string_view help;
+  Member member;  ///< A pointer to a number, to a By of them, or to a function that returns one.
+  std::string_view label{};  ///< Its name: of a By, or of a number that is one of several series.
+  std::string_view inner{};  ///< The label of a By in a By; or the value of `label` of a number.
+};
+
+/// The row of a number, or of a struct of them, that is summed and not on the page.
+template <typename Member>
+struct Unlisted {
+  Member member;
+};
+
+/// Calls `visit` with each row of T's table.
+template <typename T>
+constexpr void ForEachMetric(auto&& visit) {
+  std::apply([&](const auto&... row) { (visit(row), ...); }, T::Metrics());
+}
+
+/// Adds every number of `from` to those of `sum`.
+template <typename T>
+void AddMetrics(const T& from, T& sum) {
+  ForEachMetric<T>([&](const auto& row) {
+    if constexpr (std::is_member_object_pointer_v<decltype(row.member)>) {
+      sum.*row.member += from.*row.member;
+    }
+  });
+}
+
+/// Whether each number of T has exactly one row. `other_bytes`: the size of everything else in it.
+template <typename T, std::size_t other_bytes = 0>
+inline constexpr bool HasAllMetrics = [] {
+  std::size_t bytes = 0;
+  ForEachMetric<T>([&](const auto& row) {
+    if constexpr (std::is_member_object_pointer_v<decltype(row.member)>) {
+      bytes += []<typename Value>(Value T::* /*member*/) { return sizeof(Value); }(row.member);
+    }
+  });
+  return bytes + other_bytes == sizeof(T);
+}();
+
+}  // namespace sluice

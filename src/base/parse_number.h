@@ -1,0 +1,36 @@
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace sluice {
+
+/// Parses a decimal number and nothing else: no blanks, no plus sign. Nothing if the text is not
+/// one, or if it is out of range.
+template <typename Number>
+  requires std::integral<Number> || std::floating_point<Number>
+[[nodiscard]] inline std::optional<Number> ParseNumber(std::string_view text) {
+  if constexpr (std::integral<Number>) {
+    // Most numbers are short: so many digits can't overflow.
+    constexpr std::size_t kSafeDigits = std::numeric_limits<Number>::digits10;
+    if (!text.empty() && text.size() <= kSafeDigits && text[0] != '-') {
+      Number number = 0;
+      for (const char c : text) {
+        if (c < '0' || c > '9') return std::nullopt;
+        number = static_cast<Number>(number * 10 + (c - '0'));
+      }
+      return number;
+    }
+  }
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace sluice

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <sluice/result.h>
+
+namespace sluice {
+
+/// More than any file of settings, keys or certificates has.
+inline constexpr std::size_t kMaxSmallFile = std::size_t{1} << 20;
+
+/// Reads a whole file. Errors don't name it: "can't be read: No such file or directory".
+[[nodiscard]] Result<std::string> ReadFile(const std::string& path,
+                                           std::size_t max_bytes = kMaxSmallFile);
+
+/// Reads a file that holds one secret (a password, a token), without line breaks at its end. An
+/// empty one is an error.
+[[nodiscard]] Result<std::string> ReadSecretFile(const std::string& path);
+
+}  // namespace sluice

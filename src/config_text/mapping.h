@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config_text/reading.h"
+
+namespace sluice::config_text {
+
+class FieldNames;
+
+/// Returns the end of the message about an unknown field, or nothing.
+using FieldHint = std::string (*)(const FieldNames& names, std::string_view field);
+
+/// The names that the fields of some kind of mapping may have.
+class FieldNames {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  /// `what` is for messages: "a rule"; `document` is the one that has all of them.
+  FieldNames(std::string_view what, std::initializer_list<std::vector<std::string_view>> names,
+             std::string_view document, FieldHint unknown_hint = nullptr);
+
+  [[nodiscard]] std::string_view what() const { return what_; }
+  [[nodiscard]] std::string_view document() const { return document_; }
+  [[nodiscard]] FieldHint hint() const { return hint_; }
+  [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
+  [[nodiscard]] bool Has(std::string_view name) const { return IndexOf(name) != kMost; }
+  /// kMost if there is none.
+  [[nodiscard]] std::size_t IndexOf(std::string_view name) const;
+
+ private:
+  std::string_view what_;
+  std::string_view document_;
+  FieldHint hint_;
+  std::vector<std::string_view> all_;
+  std::unordered_map<std::string_view, std::size_t> index_;
+};
+
+/// A mapping whose fields have known names; others are errors.
+class Mapping {
+ public:
+  Mapping(Reading& reading, const Field& field, const FieldNames& names);
+
+  /// Not set if the file does not have it. `name` must be one of the names.
+  [[nodiscard]] Field operator[](std::string_view name) const;
+  /// Returns the field with either of two equivalent names; an error if both are there.
+  [[nodiscard]] Field Either(std::string_view name, std::string_view other) const;
+
+  [[nodiscard]] const FieldNames& names() const { return names_; }
+  [[nodiscard]] const FieldPath* path() const { return path_; }
+  [[nodiscard]] Reading& reading() const { return reading_; }
+  /// False: it was no mapping at all, which has been said.
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  void ReportUnknown(const Field& field);
+
+  Reading& reading_;
+  const FieldNames& names_;
+  const FieldPath* path_;
+  bool ok_ = true;
+  std::array<const YamlNode*, FieldNames::kMost> values_{};
+  std::array<Position, FieldNames::kMost> keys_{};
+};
+
+}  // namespace sluice::config_text

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace sluice::config_text {
+
+/// A place in a file; both numbers count from 1.
+struct Position {
+  int line = 0;
+  int column = 0;
+
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
+}  // namespace sluice::config_text

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "control/control_store.h"
+#include "control/disk/audit_log.h"
+#include "control/disk/state_directory.h"
+#include "control/notifier.h"
+
+namespace sluice::control {
+
+/// The control store of one process, in its state directory:
+///
+///     versions/<epoch>.<number>   one immutable file for each version
+///     current                     the current version and the audit record of its commit
+///     audit/<sequence>.jsonl      the audit log
+///
+/// A commit writes the version, replaces `current` (from then on it is committed), then appends the
+/// record to the log. If the process ends before, or the disk is full, the record is appended from
+/// `current` later. Nodes are kept in memory: there is only this one.
+///
+/// Thread-safe: one lock, which is held while files are written.
+class DiskStore final : public ControlStore {
+ public:
+  /// Opens the store and removes what a crash has left. `directory` and `clock` must outlive it.
+  static Result<std::unique_ptr<DiskStore>> Open(StateDirectory& directory, const Clock& clock);
+
+  Result<std::optional<VersionRef>> ReadCurrent() override;
+  Result<std::optional<Version>> ReadVersion(const VersionId& id) override;
+  Result<std::vector<VersionInfo>> ListVersions() override;
+  Result<CommitResult> Commit(const Version& version, const std::optional<VersionRef>& expected,
+                              const AuditEvent& event) override;
+  Result<AuditRecord> AppendAudit(const AuditEvent& event) override;
+  Result<std::vector<AuditRecord>> ReadAudit(std::uint64_t before, std::size_t count) override;
+  Result<WallTime> WriteNode(const NodeRecord& node) override;
+  Result<bool> RemoveNode(const std::string& id) override;
+  Result<std::vector<NodeRecord>> ListNodes() override;
+  Result<WallTime> Now() override;
+  void OnNotification(std::function<void()> callback) override;
+
+ private:
+  DiskStore(StateDirectory& directory, const Clock& clock, AuditLog audit)
+      : directory_(directory), clock_(clock), audit_(std::move(audit)) {}
+
+  std::optional<Error> LoadCurrent();
+  std::optional<Error> LoadVersions();
+  Result<CommitResult> CommitLocked(const Version& version,
+                                    const std::optional<VersionRef>& expected,
+                                    const AuditEvent& event);
+  std::optional<Error> ReplaceCurrent(const VersionInfo& info, const AuditRecord& record);
+  std::optional<Error> AppendPending();
+  void TrimVersions();
+
+  StateDirectory& directory_;
+  const Clock& clock_;
+  Notifier notifier_;
+
+  std::mutex mutex_;  ///< Guards all that follows.
+  AuditLog audit_;
+  std::optional<AuditRecord> pending_;  ///< Of the current version, not in the log yet.
+  std::optional<VersionRef> current_;
+  std::map<VersionId, VersionInfo> versions_;
+  std::map<std::string, NodeRecord> nodes_;
+};
+
+}  // namespace sluice::control

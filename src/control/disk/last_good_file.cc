@@ -1,0 +1,30 @@
+#include "control/disk/last_good_file.h"
+
+#include <utility>
+
+#include "control/record_text.h"
+
+namespace sluice::control {
+namespace {
+
+constexpr std::string_view kLastGood = "last-good";
+
+}  // namespace
+
+Result<std::optional<Version>> LastGoodFile::Load() {
+  auto content = directory_.Read(kLastGood);
+  if (!content) return content.error();
+  if (!*content) return std::optional<Version>();
+  auto version = ParseVersionFile(**content);
+  if (!version) {
+    return Error{version.error().code,
+                 directory_.PathOf(kLastGood) + ": " + version.error().message};
+  }
+  return std::optional(std::move(*version));
+}
+
+std::optional<Error> LastGoodFile::Save(const Version& version) {
+  return directory_.Replace(kLastGood, ToFile(version));
+}
+
+}  // namespace sluice::control

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "control/control_store.h"
+#include "control/notifier.h"
+#include "redis/blocking_client.h"
+#include "redis/options.h"
+#include "redis/subscription.h"
+
+namespace sluice::control {
+
+struct RedisControlOptions {
+  redis::Options redis{};
+  std::string name = "default";              ///< Of the fleet: two at one Redis need two names.
+  Micros timeout = std::chrono::seconds(1);  ///< Of each call to Redis.
+  /// Reports that notifications are refused: versions are then found by reading only. Runs on the
+  /// store's thread; may be empty.
+  std::function<void(std::string_view error)> on_notifications_refused{};
+};
+
+/// The control store of a fleet, in Redis: one server, Sentinel or Cluster. Its keys are in one
+/// slot, `sluice:v1:control:{<name>}:` and then:
+///
+///     current     string   "1 <epoch>.<number> <hash>"; 1 is the format
+///     versions    hash     id → "<nonce> <version record>"
+///     texts       hash     id → text
+///     ids         list     ids of the kept versions, in order
+///     audit       list     audit records, in order
+///     nodes       hash     node → "<last seen, µs> <node record>"
+///     seen        zset     node → last seen, µs
+///
+/// A commit is one script. It is never sent twice; if its reply is lost, the nonce shows whether it
+/// has happened. Times are those of Redis. A commit publishes the version's number on the channel
+/// `sluice:v1:control:{<name>}`.
+class RedisControlStore final : public ControlStore {
+ public:
+  explicit RedisControlStore(RedisControlOptions options);
+  ~RedisControlStore() override;
+  RedisControlStore(const RedisControlStore&) = delete;
+  RedisControlStore& operator=(const RedisControlStore&) = delete;
+
+  Result<std::optional<VersionRef>> ReadCurrent() override;
+  Result<std::optional<Version>> ReadVersion(const VersionId& id) override;
+  Result<std::vector<VersionInfo>> ListVersions() override;
+  Result<CommitResult> Commit(const Version& version, const std::optional<VersionRef>& expected,
+                              const AuditEvent& event) override;
+  Result<AuditRecord> AppendAudit(const AuditEvent& event) override;
+  Result<std::vector<AuditRecord>> ReadAudit(std::uint64_t before, std::size_t count) override;
+  Result<WallTime> WriteNode(const NodeRecord& node) override;
+  Result<bool> RemoveNode(const std::string& id) override;
+  Result<std::vector<NodeRecord>> ListNodes() override;
+  Result<WallTime> Now() override;
+  /// Also called at each (re)connect.
+  void OnNotification(std::function<void()> callback) override;
+
+  [[nodiscard]] redis::Stats StatsApprox() const { return client_.StatsApprox(); }
+
+ private:
+  using Reply = Result<redis::CallResult>;
+
+  Reply Call(std::span<const std::string_view> command);
+  Reply Call(std::initializer_list<std::string_view> command);
+  Result<std::string> ReadLastRecord();
+  Result<std::optional<VersionId>> FindNewest(std::uint64_t number);
+  bool HasHappened(const VersionId& id, std::string_view nonce);
+  std::optional<bool> AwaitReplica(std::uint64_t connects);
+  [[nodiscard]] Error Describe(const Error& error, std::string_view key) const;
+
+  const RedisControlOptions options_;
+  const std::string channel_;
+  const std::string current_, versions_, texts_, ids_, audit_, nodes_, seen_;  ///< Keys.
+  Notifier notifier_;
+  redis::BlockingClient client_;
+  std::unique_ptr<redis::Subscription> subscription_;  ///< On the client's thread.
+};
+
+}  // namespace sluice::control

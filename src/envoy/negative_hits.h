@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::envoy {
+
+/// Where callers may give hits back without a receipt, which refunds budgets that they did not
+/// take from.
+enum class NegativeHits : std::uint8_t {
+  kOff,
+  kEnvoyDomains,  ///< Over gRPC, in domains of Envoy's configuration.
+  kOn,            ///< Also over /json, in domains that rules evaluate, and with CL.THROTTLE.
+};
+
+}  // namespace sluice::envoy

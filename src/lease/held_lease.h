@@ -1,0 +1,61 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algo/lease.h"
+#include "base/clock.h"
+#include "base/wide_math.h"
+
+namespace sluice::lease {
+
+/// One lease in the hands of a node. `tokens` may still be spent; what was spent or is to be given
+/// back stays noted until a request carries it away.
+struct HeldLease {
+  algo::lease::Id id;
+  algo::lease::Schedule schedule;
+  std::int64_t granted = 0;  ///< Without what was given back.
+  std::int64_t tokens = 0;
+  std::int64_t spent = 0;
+  std::int64_t returned = 0;
+  SteadyTime received{};
+  SteadyTime deadline{};
+  bool lapses = false;
+
+  [[nodiscard]] bool empty() const { return tokens == 0 && spent == 0 && returned == 0; }
+
+  /// How many tokens may be spent by now; the rest is of refill that is still to come.
+  [[nodiscard]] std::int64_t Spendable(SteadyTime now) const {
+    if (now >= deadline) return 0;
+    std::int64_t arrived = schedule.ready;
+    if (schedule.num > 0) {
+      // Below 2^63: what is reserved in a quarter of a second is below 2^53, and no deadline is
+      // hundreds of seconds away.
+      const std::int64_t more = schedule.fraction + schedule.num * (now - received).count();
+      if (more > 0) arrived += more / schedule.den;
+    }
+    return std::max(std::min(arrived, granted) - (granted - tokens), std::int64_t{0});
+  }
+
+  /// When `amount` tokens (more than are spendable, at most all) may be spent.
+  [[nodiscard]] SteadyTime WhenSpendable(std::int64_t amount) const {
+    const std::int64_t target = granted - tokens + amount - schedule.ready;
+    const Wide missing = Wide{target} * schedule.den - schedule.fraction;
+    const Wide wait = (missing + schedule.num - 1) / schedule.num;
+    return received + Micros{static_cast<std::int64_t>(wait)};
+  }
+
+  void Spend(std::int64_t amount) {
+    tokens -= amount;
+    spent += amount;
+  }
+
+  /// The last to arrive go back first.
+  void GiveBack(std::int64_t amount) {
+    tokens -= amount;
+    granted -= amount;
+    returned += amount;
+  }
+};
+
+}  // namespace sluice::lease

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <sluice/limiter.h>
+
+#include "lease/redis/node_leases.h"
+#include "lease/redis/redis_path.h"
+#include "net/loop.h"
+#include "redis/options.h"
+#include "store/store.h"
+
+namespace sluice {
+
+/// Redis, with an event loop on a thread of its own, as a store that answers before it returns.
+/// Calls that several threads submit at a time travel together. Thread-safe.
+class RedisThread final : public store::Store {
+ public:
+  static Result<std::unique_ptr<RedisThread>> Make(const RedisLimiterOptions& options);
+
+  RedisThread(const redis::Options& redis, Micros deadline);
+  ~RedisThread() override;
+  RedisThread(const RedisThread&) = delete;
+  RedisThread& operator=(const RedisThread&) = delete;
+
+  /// Both set the calls' `on_done` and `context`.
+  store::Completion Submit(store::Call& call) override;
+  void SubmitBatch(std::span<store::Call* const> calls) override;
+
+  [[nodiscard]] lease::LeaseTable& leases() { return node_.table; }
+
+ private:
+  bool AnswerHere(store::Call& call);
+  void FetchAhead(const store::Use& use);
+
+  const redis::Options options_;
+  lease::NodeLeases node_;
+  net::LoopThread thread_;
+  std::unique_ptr<lease::RedisPath> path_;  ///< Lives on the loop's thread.
+};
+
+}  // namespace sluice

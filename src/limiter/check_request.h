@@ -1,0 +1,166 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sluice/decision.h>
+#include <sluice/result.h>
+#include <sluice/rules.h>
+
+#include "base/live.h"
+#include "limiter/when_full.h"
+#include "match/rule_set.h"
+#include "store/store.h"
+
+namespace sluice::limiter {
+
+/// On what terms a limit that the caller has chosen takes part in its call.
+struct Terms {
+  Mode mode = Mode::kEnforce;
+  bool count_denied = false;
+  bool only_looks = false;
+};
+
+/// A check to a Limiter with all that it needs, and its answer. Made once and used again and
+/// again: after the first few times it allocates nothing. It must stay where it is until it is
+/// answered, and be destroyed only then.
+class CheckRequest {
+ public:
+  CheckRequest() = default;
+  CheckRequest(const CheckRequest&) = delete;
+  CheckRequest& operator=(const CheckRequest&) = delete;
+
+  // ---- What is asked.
+
+  /// Resets it to a check of cost 1 without attributes.
+  void Clear();
+  /// Something that is known of the call; copied. Rules decide what it means.
+  void Add(std::string_view name, std::string_view value);
+  /// A limit of the caller's own, instead of rules. `scope` is copied, as are the others.
+  void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce);
+  void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, const Terms& terms);
+  /// A limit of a rule that the caller has matched by itself, instead of by the rules in force. It
+  /// is evaluated, counted and, while the store fails, degraded as if they had matched it;
+  /// its key is copied. For checks, peeks and adjustments.
+  void AddMatched(const match::MatchedLimit& matched, const Terms& terms = {});
+  /// Owns the rules and limits of AddMatched until it is cleared.
+  void Keep(AnySnapshot snapshot) { snapshot_ = std::move(snapshot); }
+  /// An adjustment's receipt, for the limit added last.
+  void SetReceipt(const Receipt& receipt) { own_.back().receipt = receipt; }
+  /// The limit added last is one of a rule, and so are its keys: the caller did not bring it.
+  void SetOfRule() { own_.back().of_rule = true; }
+  /// The adjustment of the limit added last takes effect once; its answers are in `uses`.
+  void SetSettlement(const store::Settlement& settlement) {
+    own_.back().settlement = settlement;
+    own_.back().settles = true;
+  }
+
+  store::Operation operation = store::Operation::kCheck;
+  std::int64_t cost = 1;  ///< The call's own. Grants: how much.
+  /// Concurrency: the slot to take, release or renew; 0 lets the limiter choose, once for all
+  /// limits.
+  std::uint64_t slot = 0;
+
+  /// How long the caller waits for a store at most; 0: as long as the store is set to.
+  Micros timeout{0};
+
+  /// Run when a store answered later; never inside Ask.
+  void (*on_done)(CheckRequest& check, void* context) = nullptr;
+  void* context = nullptr;
+
+  // ---- The answer.
+
+  Ruling ruling = Ruling::kInvalid;  ///< kInvalid, kDegraded: `error` says why.
+  bool allowed = false;
+  bool degraded = false;
+  ErrorCode error{};
+  /// The outcome if the store, or its replacement in memory, had no room for a
+  /// key.
+  FullOutcome full = FullOutcome::kNone;
+  std::size_t affected = 0;  ///< Resets, releases, renewals: how many keys or slots.
+  /// With the tightest limit; its index is one of `uses`. Meaningless if `uses` is empty.
+  Decision decision{};
+
+  /// Whether `on_done` is still to be run.
+  [[nodiscard]] bool pending() const { return call_.pending; }
+  /// The result of each limit. Empty unless limits decided.
+  [[nodiscard]] std::span<const store::Use> uses() const { return uses_; }
+  /// The rule and the limit behind a use; nulls for the caller's own limits.
+  [[nodiscard]] const match::MatchedLimit& matched(std::size_t use) const { return matched_[use]; }
+  [[nodiscard]] const match::Match& match() const { return match_; }
+  /// The attributes that the rules were matched with; empty if none were, as for limits that the
+  /// caller brought.
+  [[nodiscard]] match::Attributes matched_attributes() const {
+    return is_matched_ ? match::Attributes(attributes_) : match::Attributes();
+  }
+  /// Rules whose budget is per an attribute that the call lacks.
+  [[nodiscard]] std::span<const rules::Rule* const> lacking() const {
+    return is_matched_ ? match_.lacking() : std::span<const rules::Rule* const>();
+  }
+  /// Why the rules refused the call's cost, if they did.
+  [[nodiscard]] const match::CostRefusal* refusal() const {
+    return own_.empty() && cost >= 0 ? match_.refusal() : nullptr;
+  }
+  /// Of an inspection: what lies behind a use.
+  [[nodiscard]] const store::Inspection& inspection(std::size_t use) const {
+    return inspections_[use];
+  }
+  /// The limits that the caller brought or matched itself, also where none was looked at.
+  [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
+  [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
+  /// All attributes. Good until something is added.
+  match::Attributes GatherAttributes();
+  /// Of an attribute, if the call has it. Good until something is added.
+  [[nodiscard]] std::optional<std::string_view> Find(std::string_view attribute) const;
+
+ private:
+  friend class Limiter;
+
+  struct Piece {
+    std::size_t offset;
+    std::size_t size;
+  };
+  struct OwnLimit {
+    Piece scope, tag, rest;
+    Limit limit;
+    std::int64_t cost;
+    Terms terms;
+    const rules::Rule* rule = nullptr;         ///< Null: the limit is the caller's own.
+    const rules::NamedLimit* named = nullptr;  ///< Likewise.
+    Receipt receipt{};
+    bool of_rule = false;
+    bool settles = false;  ///< Else `settlement` means nothing.
+    store::Settlement settlement{};
+  };
+
+  Piece Keep(std::string_view bytes);
+  [[nodiscard]] std::string_view Text(Piece piece) const {
+    return std::string_view(bytes_).substr(piece.offset, piece.size);
+  }
+  void MakeRoomForInspections();
+
+  std::string bytes_;  ///< Of all names, values and keys.
+  std::vector<std::pair<Piece, Piece>> pieces_;
+  std::vector<Attribute> attributes_;
+  std::vector<OwnLimit> own_;
+
+  match::Match match_;
+  std::vector<match::MatchedLimit> matched_;
+  std::vector<store::Use> uses_;
+  std::vector<store::Inspection> inspections_;
+  store::Call call_;
+  class Limiter* limiter_ = nullptr;
+  AnySnapshot snapshot_;     ///< Owns the objects that the answer points into.
+  bool is_matched_ = false;  ///< `match_` is about this check.
+  bool is_sampled_ = false;
+  std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
+};
+
+}  // namespace sluice::limiter

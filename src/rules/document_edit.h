@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sluice/result.h>
+
+namespace sluice::rules {
+
+/// Why a document was not edited.
+enum class EditFailure : std::uint8_t {
+  kNone,
+  kNotFound,     ///< The document has no such rule or tier.
+  kInvalidItem,  ///< The new rule or tier can't be used: `position` is in the item's text.
+  kNotEditable,  ///< The document is written in a way that can't be edited in place (aliases).
+};
+
+/// The outcome of an edit: a document, or the reason why there is none.
+struct EditResult {
+  std::string text{};    ///< The whole document, if `failure` is kNone.
+  bool created = false;  ///< The rule or tier is new.
+  EditFailure failure = EditFailure::kNone;
+  std::string error{};  ///< For people; empty without a failure.
+  int line = 0;         ///< With kInvalidItem: in the item's text; 0: of the whole item.
+  int column = 0;
+
+  [[nodiscard]] bool ok() const { return failure == EditFailure::kNone; }
+};
+
+/// The syntax of a text that a client sends.
+enum class TextFormat : std::uint8_t { kYaml, kJson };
+
+/// Edits one rule or tier of a rule file's text. All other bytes of the document stay as they are:
+/// comments, formatting and line ends. The result is parsed again, and differs from the document in
+/// this item only; otherwise the edit fails.
+///
+/// A new rule is put at the end of `rules`. A rule's text may lack its id; with another id than
+/// `id` it is invalid. Of a tier that is replaced, a rate's window is kept if the new `limit` is a
+/// plain number and no window is given: {"limit": 500} makes `500 per minute` of `100 per minute`.
+[[nodiscard]] EditResult PutRule(std::string_view document, std::string_view id,
+                                 std::string_view rule, TextFormat format);
+[[nodiscard]] EditResult RemoveRule(std::string_view document, std::string_view id);
+[[nodiscard]] EditResult PutTier(std::string_view document, std::string_view name,
+                                 std::string_view tier, TextFormat format);
+[[nodiscard]] EditResult RemoveTier(std::string_view document, std::string_view name);
+
+}  // namespace sluice::rules

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config_text/diagnostic.h"
+#include "rules/model.h"
+
+namespace sluice::rules {
+
+/// Warnings about endpoints with upper case letters, which never match where paths are folded to
+/// lower case. `name` is the file's, for messages.
+[[nodiscard]] std::vector<config_text::Diagnostic> WarnOfUpperCaseEndpoints(const std::string& name,
+                                                                            const RuleFile& file);
+
+}  // namespace sluice::rules

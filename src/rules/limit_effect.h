@@ -1,0 +1,12 @@
+#pragma once
+
+#include "rules/difference.h"
+#include "rules/model.h"
+
+namespace sluice::rules {
+
+/// Returns the effect of replacing a limit by another one that differs: kTightens, kLoosens or
+/// kChanges.
+[[nodiscard]] Effect EffectOf(const NamedLimit& before, const NamedLimit& after);
+
+}  // namespace sluice::rules

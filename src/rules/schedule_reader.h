@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include <sluice/time.h>
+
+#include "config_text/diagnostic.h"
+#include "config_text/mapping.h"
+#include "rules/model.h"
+
+namespace sluice::rules {
+
+/// Reads `starts_at` and `expires_at`, which `mapping` has among its names.
+[[nodiscard]] Schedule ReadSchedule(const config_text::Mapping& mapping);
+
+/// Warnings about rules and limits that have expired at `now`, in the order of the rules.
+[[nodiscard]] std::vector<config_text::Diagnostic> WarnOfExpired(const RuleFile& file,
+                                                                 WallTime now);
+
+}  // namespace sluice::rules

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include <sluice/time.h>
+
+#include "base/key_hash.h"
+#include "store/store.h"
+
+namespace sluice::store {
+
+/// The settled totals of receipts, by key, until the receipts expire. Not thread-safe: a segment's
+/// marks are guarded by the segment's lock.
+///
+/// Expired marks are removed a few at a time, whenever their key is settled again or swept.
+class SettlementMarks {
+ public:
+  /// The total settled for the receipt, or nullptr.
+  [[nodiscard]] const std::int64_t* Find(const KeyHash& key, const Settlement& settlement) const;
+
+  /// Whether the key has at most `most` marks with so many new ones, leaving out what is expired.
+  [[nodiscard]] bool HasRoomFor(const KeyHash& key, std::size_t added, std::size_t most,
+                                WallTime now) const;
+
+  /// The receipt has no mark yet. Drops more of what is expired than it adds.
+  void Insert(const KeyHash& key, const Settlement& settlement, WallTime now);
+
+  /// Drops some of what is expired of the next few keys.
+  void Sweep(WallTime now);
+
+  [[nodiscard]] bool empty() const { return by_key_.empty(); }
+
+  /// Maximum heap growth of an Insert: a mark, a key, and the marks of a new key.
+  static constexpr std::size_t kBytesOfNew = 272;
+  /// Returns the approximate heap memory of the marks.
+  [[nodiscard]] std::size_t Bytes() const;
+
+ private:
+  /// Ordered by expiry first.
+  struct Id {
+    WallTime expires;
+    std::uint64_t receipt;
+
+    friend auto operator<=>(const Id&, const Id&) = default;
+  };
+  using Totals = std::map<Id, std::int64_t>;
+  struct InOrder {
+    bool operator()(const KeyHash& a, const KeyHash& b) const {
+      return a.high != b.high ? a.high < b.high : a.low < b.low;
+    }
+  };
+  // Nodes, with what the allocator adds.
+  static constexpr std::size_t kBytesPerMark = 64;
+  static constexpr std::size_t kBytesPerKey = 112;
+
+  /// Drops expired marks, `most` at most.
+  void Prune(Totals& totals, WallTime now, std::size_t most);
+
+  std::map<KeyHash, Totals, InOrder> by_key_;  ///< None is empty.
+  std::size_t marks_ = 0;                      ///< Of all keys.
+  KeyHash swept_{};                            ///< The key that the sweep looked at last.
+};
+
+}  // namespace sluice::store
