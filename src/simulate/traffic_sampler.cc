@@ -148,8 +148,10 @@ TrafficSample TrafficSampler::Take(WallTime now) const {
     for (std::uint32_t i = 0; i < levels; ++i)
       complete_after[i] = std::max(complete_after[i], time);
   };
+  std::uint32_t level_in_use = 0;
   for (const auto& loop : loops_) {
     TrafficRing::Copy copy = loop->CopyItems();
+    level_in_use = std::max(level_in_use, copy.level);
     raise(kMaxLevel + 1, copy.complete_after);
     raise(copy.level, now);
     sample.rings_.push_back(std::move(copy.words));
@@ -175,9 +177,11 @@ TrafficSample TrafficSampler::Take(WallTime now) const {
       if (call.time > complete_after[level]) ++counts[level];
     }
   }
-  // The first of those with the most calls.
-  const auto best = std::max_element(counts.begin(), counts.end()) - counts.begin();
-  sample.level_ = static_cast<std::uint32_t>(best);
+  // The first of those with the most calls. An empty sample reports the share in use: no call of
+  // these callers was made, which says nothing about the others.
+  const auto best = std::max_element(counts.begin(), counts.end());
+  sample.level_ =
+      *best == 0 ? level_in_use : static_cast<std::uint32_t>(best - counts.begin());
   const WallTime after = complete_after[sample.level_];
   sample.begin_ = std::min(after + Micros(1), now);
   std::erase_if(sample.calls_, [&](const TrafficSample::CallPosition& call) {

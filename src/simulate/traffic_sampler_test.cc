@@ -172,6 +172,25 @@ TEST(TrafficSamplerTest, ASampleHasAllCallsOfACallerOrNone) {
   }
 }
 
+TEST(TrafficSamplerTest, AnEmptySampleHasTheShareInUse) {
+  // A single caller that overfills the ring is, sooner or later, outside of the share.
+  TrafficSampler sampler({.max_calls = 100, .max_span = minutes(1)}, 1, kSamplerStart);
+  LoopTrafficSampler& loop = *sampler.AddLoop();
+  WallTime now = kSamplerStart;
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<Attribute> attributes{{"api_key", "k"}};
+    for (int i = 0; i < 200; ++i) {
+      now += Micros(1000);
+      loop.Record(attributes, 1, now);
+      const TrafficSample sample = sampler.Take(now);
+      if (sample.calls() != 0) continue;
+      EXPECT_GT(sample.share_divisor(), 1U);
+      return;
+    }
+  }
+  FAIL() << "the sample was never empty";
+}
+
 TEST(TrafficSamplerTest, TheShareFollowsTheTraffic) {
   TrafficSampler sampler({.max_calls = 1000, .max_span = minutes(16)}, 1, kSamplerStart);
   Traffic traffic(sampler, 1);
