@@ -125,6 +125,8 @@ struct AdminSettings {
   std::string token{};
   std::string token_file{};
   std::vector<std::string> hosts{};  ///< As NormalizeHost writes them.
+  bool dashboard = true;
+  bool plaintext_login = false;
 };
 
 struct ReceiptSettings {

@@ -40,10 +40,13 @@ bool IsOfProxies(std::string_view header) {
 
 constexpr std::string_view kSecFetchSite = "sec-fetch-site";
 
-// Whether a browser says that a page of another site has made it send the request.
-bool IsCrossSite(const HttpRequest& request) {
-  const wire::HttpHeader* const site = request.Find(kSecFetchSite);
-  return site != nullptr && site->value != "none" && site->value != "same-origin";
+// Whether the browser says that a page of this very server sent the request. The caller checks that
+// no page can have chosen the server's name.
+bool IsOwnOrigin(const HttpRequest& request) {
+  std::string_view origin = request.Get(HttpName::kOrigin);
+  const auto scheme = origin.find("://");
+  if (scheme == std::string_view::npos || request.host.empty()) return false;
+  return EqualIgnoringCase(origin.substr(scheme + 3), request.host);
 }
 
 // Whether no page can have chosen the name that the server is called by. A name that its owner lets
@@ -60,11 +63,11 @@ bool IsOwnHost(std::string_view host, const std::vector<std::string>& hosts) {
 // Why a request from this very machine may come from elsewhere all the same. Empty: it can't.
 std::string_view WhyNotLocal(const Peer& peer, const std::vector<std::string>& hosts,
                              const HttpRequest& request) {
-  if (request.Find(HttpName::kOrigin) != nullptr) {
-    return "a request with an Origin comes from a page in a browser: without an admin token such "
+  if (request.Find(HttpName::kOrigin) != nullptr && !IsOwnOrigin(request)) {
+    return "Origin says that a page of another site sent this request: without an admin token such "
            "are refused";
   }
-  if (IsCrossSite(request)) {
+  if (IsCrossOrigin(request)) {
     return "Sec-Fetch-Site says that a page of another site sent this request: without an admin "
            "token such are refused";
   }
@@ -91,13 +94,6 @@ Access RefuseToken(TokenVerdict verdict, bool shows_one) {
                                             "Authorization: Bearer <token>"}};
 }
 
-Access Authorize(identity::PrincipalPointer principal, Role least) {
-  if (principal->Has(least)) return {.granted = true, .principal = std::move(principal)};
-  std::string detail = "this needs the role ";
-  detail.append(LabelOf(least)).append(", the caller has ").append(LabelOf(principal->role));
-  return {.problem = {.code = ProblemCode::kForbidden, .detail = std::move(detail)}};
-}
-
 // Returns a media type without its parameters.
 std::string_view EssenceOf(std::string_view type) {
   return TrimBlanks(type.substr(0, type.find_first_of(";,")));
@@ -109,6 +105,18 @@ const identity::PrincipalPointer& LocalPrincipal() {
   static const auto local = std::make_shared<const Principal>(Principal{
       .name = "local", .role = Role::kAdmin, .authentication = identity::Authentication::kLocal});
   return local;
+}
+
+Access Authorize(identity::PrincipalPointer principal, Role least) {
+  if (principal->Has(least)) return {.granted = true, .principal = std::move(principal)};
+  std::string detail = "this needs the role ";
+  detail.append(LabelOf(least)).append(", the caller has ").append(LabelOf(principal->role));
+  return {.problem = {.code = ProblemCode::kForbidden, .detail = std::move(detail)}};
+}
+
+bool IsCrossOrigin(const HttpRequest& request) {
+  const wire::HttpHeader* const site = request.Find(kSecFetchSite);
+  return site != nullptr && site->value != "none" && site->value != "same-origin";
 }
 
 Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::string_view token) {

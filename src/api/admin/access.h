@@ -39,6 +39,12 @@ struct Access {
                                      const std::vector<std::string>& hosts,
                                      const wire::HttpRequest& request, identity::Role least);
 
+/// Grants access to a principal that has at least this role.
+[[nodiscard]] Access Authorize(identity::PrincipalPointer principal, identity::Role least);
+
+/// Whether a browser says that a page of another origin made it send the request.
+[[nodiscard]] bool IsCrossOrigin(const wire::HttpRequest& request);
+
 enum class BodyUse : std::uint8_t {
   kJson,
   kDocument,  ///< Of rules, or a part of one: YAML or JSON.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/browser_session.h"
 #include "api/call_session.h"
 #include "api/http/call.h"
 #include "api/http/options.h"
@@ -33,6 +34,7 @@ class HttpLoop {
   [[nodiscard]] ServerServices& services() { return services_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
+  [[nodiscard]] const BrowserSessions& browser_sessions() const { return browser_sessions_; }
   [[nodiscard]] JsonBody& json() { return *json_; }
   /// Cache of the limits in requests.
   [[nodiscard]] LimitCache& limits() { return limits_; }
@@ -68,6 +70,7 @@ class HttpLoop {
   ServerServices& services_;
   const HttpOptions options_;
   ReceiptSigner receipts_;
+  const BrowserSessions browser_sessions_;
   std::unique_ptr<JsonBody> json_;
   LimitCache limits_;
   CheckBatch batch_;

@@ -1,5 +1,6 @@
 #include "api/http/routes.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -12,7 +13,7 @@ using enum RouteUse;
 using enum wire::HttpMethod;
 
 // All routes with parameters begin so: other paths are not compared with them.
-constexpr std::string_view kPathsWithParameters = "/admin/v1/";
+constexpr std::array<std::string_view, 2> kPathsWithParameters = {"/admin/v1/", "/dashboard/"};
 
 // The routes beside those of admin/admin.cc, frequent ones first. A path with parameters follows
 // those that are more specific.
@@ -42,6 +43,12 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/actuator/info", kGet, kNone, RunInfo, kOperators},
     {"/openapi.json", kGet, kNone, RunOpenApi, kGeneral, "openapi"},
     {"/", kGet, kNone, RunIndex},
+    {"/dashboard", kGet, kNone, RunDashboardRedirect, kOperators},
+    {"/dashboard/", kGet, kNone, RunDashboard, kOperators, "dashboard"},
+    {"/dashboard/session", kGet, kNone, RunGetSession, kOperators},
+    {"/dashboard/session", kPost, kNone, RunBeginSession, kOperators},
+    {"/dashboard/session", kDelete, kNone, RunEndSession, kOperators},
+    {"/dashboard/assets/{bundle}/{file}", kGet, kNone, RunDashboardAsset, kOperators},
     {"/admin/grant", kPost, kOperator, RunGrant, kChecks},
     {"/admin/inspect", kGet, kViewer, RunInspect, kChecks},
     {"/admin/v1/rules", kGet, kViewer, RunGetDocument},
@@ -132,7 +139,10 @@ std::span<const HttpRoute> FindHttpRoutes(std::string_view path) {
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (routes[i].path == path) return WithSamePath(routes.subspan(i));
   }
-  if (!path.starts_with(kPathsWithParameters)) return {};
+  if (std::none_of(kPathsWithParameters.begin(), kPathsWithParameters.end(),
+                   [path](std::string_view prefix) { return path.starts_with(prefix); })) {
+    return {};
+  }
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (routes[i].path.find('{') != std::string_view::npos && Matches(routes[i].path, path)) {
       return WithSamePath(routes.subspan(i));

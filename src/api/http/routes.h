@@ -98,6 +98,14 @@ void RunHealth(HttpExchange& exchange);
 void RunInfo(HttpExchange& exchange);
 void RunOpenApi(HttpExchange& exchange);
 void RunIndex(HttpExchange& exchange);
+// dashboard.cc
+void RunDashboardRedirect(HttpExchange& exchange);
+void RunDashboard(HttpExchange& exchange);
+void RunDashboardAsset(HttpExchange& exchange);
+// admin/session_route.cc
+void RunGetSession(HttpExchange& exchange);
+void RunBeginSession(HttpExchange& exchange);
+void RunEndSession(HttpExchange& exchange);
 // admin/rules_v1.cc
 void RunGetDocument(HttpExchange& exchange);
 void RunPutDocument(HttpExchange& exchange);
