@@ -45,7 +45,7 @@ class Now(DashboardTest):
         server.stop()
         page.see("The server does not answer.", ".banner")
         self.assertEqual(page.text("h1"), "Now")
-        again = self.serve_dashboard("--receipts-secret-file", secret, "--http", f"127.0.0.1:{port}")
+        again = self.serve_dashboard("--receipts-secret-file", secret, http_port=port)
         self.assertEqual(again.http, port)
         wait_until(lambda: page.text(".banner") == "")
         page.see("all 1 ok")

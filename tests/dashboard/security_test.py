@@ -81,7 +81,7 @@ class Sessions(DashboardTest):
         page.see("all 1 ok")
         port = server.http
         server.stop()
-        self.serve_dashboard("--http", f"127.0.0.1:{port}")
+        self.serve_dashboard(http_port=port)
         page.see("Your session has ended")
         self.enter_token(page)
         page.see("all 1 ok")

@@ -122,14 +122,24 @@ export function show(main, {signal, report}) {
         h("dd", {}, condition.details?.message ?? (condition.status === "UP" ? "ok" : "failing"))])));
   }
 
-  let shown = 0;
-  const refresh = poll(2, signal, async (inner) => {
+  let hasSeries = true;
+  async function refreshSeries(inner) {
+    if (!hasSeries) return;
     try {
       const {series} = snake(await get(`/admin/v1/series${query({step: range.value === "10m" ? 1 : null})}`, {signal: inner}));
       const [fine, coarse] = [series.find((one) => one.step_seconds === 1), series.find((one) => one.step_seconds !== 1)];
       showSeries(range.value === "10m" ? fine : coarse);
       showTiles(fine);
-      await Promise.all([showNodes(inner), showHealth(inner)]);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      hasSeries = false;  // It keeps none.
+    }
+  }
+
+  let shown = 0;
+  const refresh = poll(2, signal, async (inner) => {
+    try {
+      await Promise.all([refreshSeries(inner), showNodes(inner), showHealth(inner)]);
       shown = Date.now();
       report(null);
       replace(problems);

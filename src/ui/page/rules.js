@@ -269,7 +269,7 @@ export function show(main, {signal, report}) {
   }
 
   const history = table([
-    {name: "Version", cell: (row) => h("span", {}, row.version, row.version === current ? [" ", badge("current", "good")] : null)},
+    {name: "Version", cell: (row) => h("span", {class: "nowrap"}, row.version, row.version === current ? [" ", badge("current", "good")] : null)},
     {name: "Time", cell: (row) => time(row.time)},
     {name: "Author", cell: (row) => key(row.author)},
     {name: "Message", cell: (row) => [visible(row.message) || (row.source === "api" ? "\u2013" : row.source), row.restores ? ` (restores ${row.restores})` : ""], class: "wide-cell"},
