@@ -51,6 +51,8 @@ class CheckRequest {
   /// is evaluated, counted and, while the store fails, degraded as if they had matched it;
   /// its key is copied. For checks, peeks and adjustments.
   void AddMatched(const match::MatchedLimit& matched, const Terms& terms = {});
+  /// Replaces the numbers of the limit added last, of the same algorithm.
+  void SetLimit(const Limit& limit) { own_.back().limit = limit; }
   /// Owns the rules and limits of AddMatched until it is cleared.
   void Keep(AnySnapshot snapshot) { snapshot_ = std::move(snapshot); }
   /// An adjustment's receipt, for the limit added last.
@@ -122,6 +124,7 @@ class CheckRequest {
   /// The limits that the caller brought or matched itself, also where none was looked at.
   [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
   [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
+  [[nodiscard]] const Limit& last_limit() const { return own_.back().limit; }
   /// All attributes. Good until something is added.
   match::Attributes GatherAttributes();
   /// Of an attribute, if the call has it. Good until something is added.
