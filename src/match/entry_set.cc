@@ -99,6 +99,9 @@ EntryTable::EntryTable() : seed_(RandomId()) {
 }
 
 void EntryTable::Drop(const Held& held) {
+  --counts_.by_effect[held.entry->entry.effect];
+  --counts_.by_kind[held.entry->kind];
+  --counts_.total;
   if (held.in_base) {
     gone_.insert(held.entry.get());
   } else {
@@ -115,6 +118,9 @@ void EntryTable::Put(Entry entry) {
     Drop(held);
   }
   held = {.entry = added, .in_base = false};
+  ++counts_.by_effect[held.entry->entry.effect];
+  ++counts_.by_kind[held.entry->kind];
+  ++counts_.total;
   delta_.emplace(held.entry.get(), held.entry);
 }
 
@@ -126,13 +132,14 @@ bool EntryTable::Remove(std::string_view id) {
   return true;
 }
 
-std::vector<std::shared_ptr<const LiveEntry>> EntryTable::RemoveExpired(WallTime now) {
-  std::vector<std::shared_ptr<const LiveEntry>> expired;
-  for (const auto& [id, held] : entries_) {
-    if (held.entry->entry.expires_at <= now) expired.push_back(held.entry);
+void EntryTable::Replace(EntryTable other) {
+  for (const auto& [id, held] : other.entries_) {
+    const auto before = Find(id);
+    if (before == nullptr) continue;
+    held.entry->last_used.store(before->last_used.load(std::memory_order_relaxed),
+                                std::memory_order_relaxed);
   }
-  for (const auto& entry : expired) Remove(entry->entry.id);
-  return expired;
+  *this = std::move(other);
 }
 
 std::shared_ptr<const LiveEntry> EntryTable::Find(std::string_view id) const {
@@ -140,23 +147,12 @@ std::shared_ptr<const LiveEntry> EntryTable::Find(std::string_view id) const {
   return found == entries_.end() ? nullptr : found->second.entry;
 }
 
-EntryCounts EntryTable::Counts() const {
-  EntryCounts counts;
-  for (const auto& [id, held] : entries_) {
-    ++counts.by_effect[held.entry->entry.effect];
-    ++counts.by_kind[held.entry->kind];
-    ++counts.total;
+void EntryTable::Visit(
+    std::string_view after,
+    const std::function<bool(const std::shared_ptr<const LiveEntry>&)>& visit) const {
+  for (auto at = entries_.upper_bound(after); at != entries_.end(); ++at) {
+    if (!visit(at->second.entry)) return;
   }
-  return counts;
-}
-
-std::vector<std::shared_ptr<const LiveEntry>> EntryTable::All() const {
-  std::vector<std::shared_ptr<const LiveEntry>> all;
-  all.reserve(entries_.size());
-  for (const auto& [id, held] : entries_) all.push_back(held.entry);
-  std::sort(all.begin(), all.end(),
-            [](const auto& a, const auto& b) { return a->entry.id < b->entry.id; });
-  return all;
 }
 
 std::string EntryTable::RefusalOf(const std::vector<Entry>& added,

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,7 +22,7 @@ namespace sluice::match {
 
 /// The most entries of each kind that are accepted. More would cost every call too much.
 struct EntryBounds {
-  std::size_t entries = 200'000;
+  std::size_t entries = 120'000;
   std::size_t attribute_sets = 16;  ///< Distinct sets of attributes with exact conditions.
   std::size_t networks = 10'000;
   std::size_t globs = 256;
@@ -76,14 +78,16 @@ class EntryTable {
   void Put(Entry entry);
   /// False: there is none.
   bool Remove(std::string_view id);
-  /// Removes the entries that expired by `now`; returns them.
-  std::vector<std::shared_ptr<const LiveEntry>> RemoveExpired(WallTime now);
+  /// Takes the entries of another table instead. Last uses of entries that stay are kept.
+  void Replace(EntryTable other);
 
   [[nodiscard]] std::shared_ptr<const LiveEntry> Find(std::string_view id) const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] EntryCounts Counts() const;
-  /// All, sorted by id.
-  [[nodiscard]] std::vector<std::shared_ptr<const LiveEntry>> All() const;
+  [[nodiscard]] const EntryCounts& counts() const { return counts_; }
+  /// Calls `visit` for each entry after this id ("": from the first), in the order of their ids,
+  /// until it returns false.
+  void Visit(std::string_view after,
+             const std::function<bool(const std::shared_ptr<const LiveEntry>&)>& visit) const;
 
   /// Returns why the table can't take these entries besides those that it has; empty: it can.
   [[nodiscard]] std::string RefusalOf(const std::vector<Entry>& added,
@@ -97,19 +101,16 @@ class EntryTable {
     std::shared_ptr<const LiveEntry> entry;
     bool in_base = false;
   };
-  struct IdHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view id) const { return std::hash<std::string_view>{}(id); }
-  };
 
   void Drop(const Held& held);
 
-  std::unordered_map<std::string, Held, IdHash, std::equal_to<>> entries_;
+  std::map<std::string, Held, std::less<>> entries_;
+  EntryCounts counts_;
   std::unordered_map<const LiveEntry*, std::shared_ptr<const LiveEntry>> delta_;
   EntrySet::Gone gone_;
   Slots slots_;
   std::shared_ptr<const EntryIndex> base_;
-  const std::uint64_t seed_;
+  std::uint64_t seed_;
 };
 
 }  // namespace sluice::match

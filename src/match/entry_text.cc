@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,10 @@ constexpr std::int64_t kMaxFactor = 1'000'000;
 constexpr int kMaxFactorScale = 6;
 constexpr std::size_t kMaxAttributeName = 128;
 
-// Members of requests; those of the control store are two more.
+// Members of requests, and of the control store.
 constexpr auto kMembers = std::to_array<std::string_view>(
-    {"match", "rule", "limit_name", "effect", "status", "reason", "expires_at", "expires_in"});
+    {"match", "rule", "limit_name", "effect", "status", "reason", "expires_at", "expires_in", "id",
+     "author", "created", "last_used"});
 constexpr auto kStoredMembers =
     std::to_array<std::string_view>({"match", "rule", "limit_name", "effect", "status", "reason",
                                      "expires_at", "author", "created"});
@@ -51,8 +53,8 @@ class EntryReader {
       Fail("id", "must have 1 to 128 letters, digits and . _ : @ -");
     } else if (!json.is_object()) {
       Fail("", "must be an object");
-    } else if (OnlyKnown(json, members, "") && ReadMatch(json) && ReadRule(json) &&
-               ReadEffect(json) && ReadStatus(json) && ReadReason(json)) {
+    } else if (OnlyKnown(json, members, "") && HasThisId(json) && ReadMatch(json) &&
+               ReadRule(json) && ReadEffect(json) && ReadStatus(json) && ReadReason(json)) {
       is_stored ? ReadStoredTimes(json) : ReadExpiry(json);
     }
     if (failed_) return {.entry = std::nullopt, .error = std::move(error_)};
@@ -83,6 +85,11 @@ class EntryReader {
       seen.push_back(member.name());
     }
     return true;
+  }
+
+  bool HasThisId(const JsonValue& json) {
+    const auto id = json.Find("id");
+    return !id || id->String() == entry_.id || Fail("id", "is not the id of the path");
   }
 
   // An absent member and null are an empty text.
@@ -309,7 +316,8 @@ class EntryReader {
   bool ReadExpiry(const JsonValue& json) {
     entry_.author = defaults_.author;
     entry_.created = defaults_.now;
-    entry_.expires_at = defaults_.now + kDefaultEntryLife;
+    entry_.expires_at =
+        defaults_.is_file ? Entry::kNever : WallTime(defaults_.now + kDefaultEntryLife);
     const auto at = json.Find("expires_at");
     const auto in = json.Find("expires_in");
     if (at && in) return Fail("expires_in", "can't be combined with `expires_at`");
@@ -329,7 +337,7 @@ class EntryReader {
     }
     const auto time = ReadTime(*at, "expires_at");
     if (!time) return false;
-    if (*time <= defaults_.now) return Fail("expires_at", "is in the past");
+    if (*time <= defaults_.now && !defaults_.is_file) return Fail("expires_at", "is in the past");
     entry_.expires_at = *time;
     return true;
   }
@@ -409,6 +417,47 @@ bool IsEntryId(std::string_view id) {
 EntryReadResult ReadEntry(std::string_view id, const JsonValue& json,
                           const EntryDefaults& defaults) {
   return EntryReader(id, defaults).Read(json, kMembers, false);
+}
+
+EntryListResult ReadEntries(const JsonValue& json, const EntryDefaults& defaults) {
+  const auto fail = [](EntryErrorCode code, std::string field, std::string message) {
+    return EntryListResult{
+        .entries = {},
+        .error =
+            EntryError{.code = code, .field = std::move(field), .message = std::move(message)}};
+  };
+  std::optional<JsonValue> list = json;
+  if (json.is_object()) {
+    list = json.Find("entries");
+    if (!list) return fail(EntryErrorCode::kMissing, "entries", "is missing");
+    for (const JsonValue member : json) {
+      if (member.name() == "entries" || member.name() == "next") continue;
+      return fail(EntryErrorCode::kUnknownField, std::string(member.name()), "unknown field");
+    }
+  }
+  if (!list->is_array()) {
+    return fail(EntryErrorCode::kInvalid, "entries", "must be a list of entries");
+  }
+  EntryListResult result;
+  result.entries.reserve(list->size());
+  std::unordered_set<std::string_view> ids;
+  for (const JsonValue value : *list) {
+    const std::string path = "entries[" + std::to_string(result.entries.size()) + "]";
+    const auto member = value.is_object() ? value.Find("id") : std::nullopt;
+    const auto id = member ? member->String() : std::nullopt;
+    if (!id) return fail(EntryErrorCode::kMissing, path + ".id", "is missing");
+    EntryReadResult read = ReadEntry(*id, value, defaults);
+    if (!read.entry) {
+      if (!read.error.field.empty()) read.error.field.insert(0, ".");
+      read.error.field.insert(0, path);
+      return {.entries = {}, .error = std::move(read.error)};
+    }
+    if (!ids.insert(*id).second) {
+      return fail(EntryErrorCode::kDuplicateField, path + ".id", "is there twice");
+    }
+    result.entries.push_back(*std::move(read.entry));
+  }
+  return result;
 }
 
 EntryReadResult ReadStoredEntry(std::string_view id, std::string_view text) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/time.h>
 
@@ -46,15 +47,27 @@ struct EntryDefaults {
   std::string author{};
   /// Hashes the value of `api_key` and `key`; null: keys are stored as they are.
   std::function<std::string(std::string_view key)> hash_key{};
+  /// Of a file: an entry without an expiry never expires, and one may have expired already.
+  bool is_file = false;
 };
 
 /// Whether an id can be used: 1 to 128 letters, digits and `. _ : @ -`.
 [[nodiscard]] bool IsEntryId(std::string_view id);
 
-/// Reads the entry of a request. Members that are unknown or there twice are errors.
+/// Reads the entry of a request. Members that are unknown or there twice are errors; those that
+/// only the server sets (`author`, `created`, `last_used`) are ignored, so that an answer can be
+/// sent back.
 [[nodiscard]] EntryReadResult ReadEntry(std::string_view id, const JsonValue& json,
                                         const EntryDefaults& defaults);
-/// Reads an entry from the text of AppendStored.
+struct EntryListResult {
+  std::vector<Entry> entries;
+  std::optional<EntryError> error;  ///< Its field begins with "entries[3]".
+};
+/// Reads several entries: {"entries": [{"id": "a", "match": …}, …]}, or the list alone. No id is
+/// there twice.
+[[nodiscard]] EntryListResult ReadEntries(const JsonValue& json, const EntryDefaults& defaults);
+
+/// Reads an entry from the text of StoredText.
 [[nodiscard]] EntryReadResult ReadStoredEntry(std::string_view id, std::string_view text);
 
 /// Appends the members of an entry to an object that is open. `shown` changes values of `api_key`
