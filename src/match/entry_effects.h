@@ -18,10 +18,10 @@ using FoundEntries = std::span<const LiveEntry* const>;
 
 /// A limit that a call matched, as entries refer to it.
 struct EntryTarget {
-  std::string_view rule;        ///< Empty: a limit that the request brought.
-  std::string_view limit_name;  ///< The same.
-  bool is_only_limit = true;    ///< The rule has no other limit.
-  bool rejects_all = false;     ///< It has no numbers that could be changed.
+  std::string_view rule{};        ///< Empty: a limit that the request brought.
+  std::string_view limit_name{};  ///< The same.
+  bool is_only_limit = true;      ///< The rule has no other limit.
+  bool rejects_all = false;       ///< It has no numbers that could be changed.
 };
 [[nodiscard]] EntryTarget TargetOf(const rules::Rule& rule, const rules::NamedLimit& limit);
 
