@@ -149,14 +149,12 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
                 std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
-  limiter::EntryCounters entries;
   telemetry::SeriesTotals<limiter::LimitCounters> limits(shared.limit_series);
   telemetry::SeriesTotals<limiter::RuleCounters> rules(shared.rule_series);
   for (const Worker* worker : workers) {
     const LoopCounters& counters = worker->loop_counters();
     calls += counters.calls;
     decisions += counters.decisions;
-    entries += counters.entries;
     limits.Add(counters.limits);
     rules.Add(counters.rules);
   }
@@ -164,7 +162,6 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
   WriteMetrics(text, limits.Read());
   WriteMetrics(text, rules.Read());
   WriteMetrics(text, decisions);
-  WriteMetrics(text, entries);
 }
 
 store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
