@@ -31,8 +31,9 @@ class Server:
     `store`: the URL of a Redis, which gets as much time as it needs on a busy machine unless the test says otherwise."""
 
     def __init__(
-        self, *flags, store=None, store_deadline="30s", http_port=0, resp_port=0, grpc_port=0, unix_socket=None, files=None, threads=2
-    ):
+        self, *flags, store=None, store_deadline="30s", http_port=0, resp_port=0, grpc_port=0, unix_socket=None, files=None,
+        threads=2,
+    ):  # fmt: skip
         if store:
             flags = ("--store", store, "--store-deadline", store_deadline, *flags)
         http_also = f",unix:{unix_socket}" if unix_socket else ""

@@ -4,14 +4,24 @@ import {loadSession, logIn, logOut, session, whenSessionEnds, OfflineError} from
 import * as format from "./format.js";
 import {button, field, h, key, problem, replace} from "./parts.js";
 import * as audit from "./audit.js";
+import * as caller from "./caller.js";
+import * as denials from "./denials.js";
+import * as entries from "./entries.js";
 import * as now from "./now.js";
 import * as rules from "./rules.js";
+import * as store from "./store.js";
+import * as top from "./top.js";
 
 // In the order of the navigation. `key`: pressed after g.
 const PAGES = [
   {name: "now", key: "n", page: now},
+  {name: "top", key: "t", page: top},
+  {name: "caller", key: "c", page: caller},
   {name: "rules", key: "r", page: rules},
+  {name: "entries", key: "e", page: entries},
+  {name: "denials", key: "d", page: denials},
   {name: "audit", key: "a", page: audit},
+  {name: "store", key: "s", page: store},
 ];
 
 const root = document.getElementById("app");
