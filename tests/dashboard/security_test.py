@@ -3,9 +3,10 @@
 import http.server
 import threading
 import unittest
+import urllib.parse
 
 from support.browser import ENTER, ESCAPE, TAB
-from support.dashboard import TOKEN, DashboardTest, require_browser
+from support.dashboard import HOSTILE, RULES, TOKEN, DashboardTest, require_browser
 from support.environment import wait_until
 
 
@@ -163,7 +164,7 @@ class Keyboard(DashboardTest):
         page.press(*TOKEN, ENTER)
         page.see("all 1 ok")
         seen = []
-        for _ in range(30):
+        for _ in range(40):
             page.press(TAB)
             outline = page.run(
                 "const e = document.activeElement; const s = getComputedStyle(e);"
@@ -173,7 +174,7 @@ class Keyboard(DashboardTest):
             seen.append(page.focused())
             if outline == "body":
                 break
-        for expected in ("Skip to content", "Now", "Rules", "Audit", "Light or dark", "Log out", "6 h"):
+        for expected in ("Skip to content", "Now", "Top", "Caller", "Rules", "Entries", "Denials", "Audit", "Store", "Light or dark", "Log out", "6 h"):
             self.assertIn(expected, seen)
         page.press("g", "r")
         page.find("main[data-page=rules] textarea")
@@ -188,6 +189,101 @@ class Keyboard(DashboardTest):
         page.press(ESCAPE)
         page.gone("dialog")
         wait_until(lambda: page.focused() == "View version 1.1")
+
+
+class HostileTexts(DashboardTest):
+    """Markup, direction marks and the longest keys in every list: shown as text, within the layout."""
+
+    def assert_shown(self, page, *texts):
+        for text in texts:
+            page.see(text)
+        self.assertEqual(page.run("return document.querySelectorAll('main script, main img, main iframe').length"), 0)
+        self.assertLessEqual(page.run("return document.documentElement.scrollWidth - innerWidth"), 0)
+
+    def test_keys_in_every_list(self):
+        server = self.serve_dashboard()
+        for key in HOSTILE:
+            self.call(server, key, times=22)
+        for number, key in enumerate(HOSTILE):
+            body = {"match": {"api_key": key}, "effect": "block", "reason": HOSTILE[0]}
+            self.assertEqual(self.admin(server, "PUT", f"/admin/v1/entries/hostile-{number}", body).status, 200)
+        page = self.log_in(server, "top")
+        marks = "\u2039U+202E\u203agnp.exe"
+        for name in ("top", "denials", "entries", "caller"):
+            self.go(page, name)
+            self.assert_shown(page, HOSTILE[0], HOSTILE[1], marks)
+            page.screenshot(self.screenshots / f"hostile-{name}.png")
+        for key in HOSTILE:
+            self.go(page, "caller")
+            page.type("form.search [name=value]", key)
+            page.press(ENTER)
+            page.see("Full in")
+            page.see("block")
+            self.assert_shown(page)
+        page.resize(390, 844)
+        for name in ("top", "denials", "entries", "caller"):
+            self.go(page, name)
+            self.assert_shown(page, HOSTILE[0])
+
+    def test_rule_texts_messages_and_node_addresses(self):
+        server = self.serve_dashboard()
+        page = self.log_in(server, "rules")
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/yaml"}
+        headers["If-Match"] = self.admin(server, "GET", "/admin/v1/rules").headers["ETag"]
+        text = RULES + f"# {HOSTILE[0]} {HOSTILE[4]}\n"
+        message = urllib.parse.quote(HOSTILE[1])
+        self.assertEqual(server.request("PUT", f"/admin/v1/rules?message={message}", text, headers).status, 200)
+        wait_until(lambda: page.run("return document.querySelector('textarea').value") == text)
+        self.assert_shown(page, HOSTILE[1])
+        page.click("button[aria-label='View version 1.2']")
+        page.see(HOSTILE[0], "dialog")
+        page.press(ESCAPE)
+        page.gone("dialog")
+        self.go(page, "audit")
+        self.assert_shown(page, HOSTILE[1])
+
+
+class Viewers(DashboardTest):
+    def test_a_viewers_page_has_no_action_that_a_viewer_may_not_do(self):
+        server = self.serve_dashboard()
+        self.call(server, "alice", times=22)
+        made = self.admin(server, "POST", "/admin/v1/tokens", {"name": "night shift", "role": "viewer"}).json()
+        entry = {"match": {"api_key": "mallory"}, "effect": "block", "reason": "abuse"}
+        self.assertEqual(self.admin(server, "PUT", "/admin/v1/entries/a", entry).status, 200)
+        page = self.log_in(server, "rules", token=made["token"])
+        page.see("needs the role editor")
+        self.assertTrue(page.run("return document.querySelector('textarea').readOnly"))
+        allowed = {"Now", "Log out", "Light or dark"}
+        forbidden = ("Commit", "Check", "Restore", "Block", "Raise", "Grant", "Reset", "New entry", "Change", "Remove", "Unblock", "Roll back")
+        for name in ("now", "top", "caller", "rules", "entries", "denials", "audit", "store"):
+            self.go(page, name)
+            if name == "caller":
+                page.type("form.search [name=value]", "alice")
+                page.press(ENTER)
+                page.see("Full in")
+            if name == "entries":
+                page.see("abuse")
+            buttons = page.run("return [...document.querySelectorAll('main button')].map(b => b.innerText)")
+            for button in buttons:
+                self.assertFalse(button.startswith(forbidden) and button not in allowed, f"{name}: {button}")
+            page.screenshot(self.screenshots / f"viewer-{name}.png")
+        # And if a page did: the server refuses.
+        status = page.run(
+            "return fetch('/dashboard/session').then(r => r.json()).then(s => fetch('/admin/v1/entries/b', {method: 'PUT',"
+            "headers: {'Content-Type': 'application/json', 'X-CSRF-Token': s.csrf},"
+            "body: JSON.stringify({match: {api_key: 'x'}, effect: 'block'})})).then(r => r.status)"
+        )
+        self.assertEqual(status, 403)
+        self.expects_errors = True
+
+    def test_a_session_ends_when_its_token_is_revoked(self):
+        self.expects_errors = True
+        server = self.serve_dashboard()
+        made = self.admin(server, "POST", "/admin/v1/tokens", {"name": "night shift", "role": "viewer"}).json()
+        page = self.log_in(server, token=made["token"])
+        page.see("all 1 ok")
+        self.assertIn(self.admin(server, "DELETE", f"/admin/v1/tokens/{made['id']}").status, (200, 204))
+        page.see("Your session has ended")
 
 
 CONTRAST = """
@@ -240,7 +336,7 @@ return bad;
 
 
 class Accessibility(DashboardTest):
-    pages = ("now", "rules", "audit")
+    pages = ("now", "top", "caller", "rules", "entries", "denials", "audit", "store")
 
     def assert_accessible(self, page, name):
         self.assertEqual(page.run(CONTRAST), [], f"{name}: contrast below AA")
@@ -258,7 +354,7 @@ class Accessibility(DashboardTest):
             page.prefer(dark)
             for name in self.pages:
                 self.go(page, name)
-                page.find("main .table td")
+                page.find("main .table td, main .empty, main .meter")
                 self.assert_accessible(page, f"{name}, {'dark' if dark else 'light'}")
 
     def test_the_files_are_small_and_the_first_paint_is_measured(self):
