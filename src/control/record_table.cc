@@ -38,16 +38,24 @@ std::vector<Record> RecordTable::List(bool with_removed) const {
 
 std::vector<Record> RecordTable::ListExpired(WallTime now, std::size_t count) const {
   std::vector<Record> list;
-  for (const auto& [time, record] : expiring_) {
+  for (const auto& [time, sequence] : expiring_) {
     if (time > now || list.size() >= count) break;
-    list.push_back(*record);
+    list.push_back(*order_.at(sequence));
   }
   return list;
 }
 
-std::optional<WallTime> RecordTable::NextExpiry() const {
-  if (expiring_.empty()) return std::nullopt;
-  return expiring_.begin()->first;
+void RecordTable::VisitExpiring(WallTime from, WallTime to,
+                                const std::function<void(const Record&)>& visit) const {
+  for (auto next = expiring_.upper_bound({from, UINT64_MAX});
+       next != expiring_.end() && next->first <= to; ++next) {
+    visit(*order_.at(next->second));
+  }
+}
+
+std::optional<WallTime> RecordTable::NextExpiry(WallTime now) const {
+  const auto next = expiring_.upper_bound({now, UINT64_MAX});
+  return next == expiring_.end() ? std::nullopt : std::optional(next->first);
 }
 
 RecordTable::Plan RecordTable::Prepare(std::span<const RecordWrite> writes, WallTime now) const {
@@ -123,7 +131,7 @@ void RecordTable::Put(const Record& record) {
     } else {
       --count;
     }
-    if (stored.expires_at) expiring_.erase({*stored.expires_at, &stored});
+    if (stored.expires_at) expiring_.erase({*stored.expires_at, stored.sequence});
   }
   stored = record;
   order_[record.sequence] = &stored;
@@ -132,7 +140,7 @@ void RecordTable::Put(const Record& record) {
     return;
   }
   ++count;
-  if (record.expires_at) expiring_.insert({*record.expires_at, &stored});
+  if (record.expires_at) expiring_.emplace(*record.expires_at, record.sequence);
 }
 
 void RecordTable::Apply(std::span<const Record> records, const RecordCursor& cursor) {

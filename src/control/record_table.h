@@ -45,8 +45,11 @@ class RecordTable {
   [[nodiscard]] std::vector<Record> List(bool with_removed = false) const;
   /// Lists at most `count` records that have expired.
   [[nodiscard]] std::vector<Record> ListExpired(WallTime now, std::size_t count) const;
-  /// When the next record expires.
-  [[nodiscard]] std::optional<WallTime> NextExpiry() const;
+  /// Calls `visit` for each record that expires after `from` and not after `to`.
+  void VisitExpiring(WallTime from, WallTime to,
+                     const std::function<void(const Record&)>& visit) const;
+  /// Returns when the next record expires after `now`.
+  [[nodiscard]] std::optional<WallTime> NextExpiry(WallTime now) const;
 
   /// Checks writes as ControlStore::WriteRecords, and numbers them.
   [[nodiscard]] Plan Prepare(std::span<const RecordWrite> writes, WallTime now) const;
@@ -69,10 +72,10 @@ class RecordTable {
 
   RecordCursor cursor_{};
   std::uint64_t floor_ = 0;  ///< The newest removed record that was forgotten.
-  std::map<std::string, Record, std::less<>> records_;  ///< By KeyOf, also removed ones.
-  std::map<std::uint64_t, const Record*> order_;        ///< By sequence number.
-  std::map<std::uint64_t, const Record*> removed_;      ///< By sequence number.
-  std::set<std::pair<WallTime, const Record*>> expiring_;
+  std::map<std::string, Record, std::less<>> records_;     ///< By KeyOf, also removed ones.
+  std::map<std::uint64_t, const Record*> order_;           ///< By sequence number.
+  std::map<std::uint64_t, const Record*> removed_;         ///< By sequence number.
+  std::set<std::pair<WallTime, std::uint64_t>> expiring_;  ///< Expiry and sequence number.
   std::map<std::uint64_t, WallTime> writes_;               ///< Ends of writes, and their times.
   std::array<std::size_t, kRecordKinds.size()> counts_{};  ///< Without the removed ones.
 };

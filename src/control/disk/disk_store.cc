@@ -113,7 +113,7 @@ Result<std::optional<VersionRef>> DiskStore::ReadCurrent() {
 
 Result<StoreHead> DiskStore::ReadHead() {
   const std::lock_guard lock(mutex_);
-  return StoreHead{.version = current_, .records = records_.cursor()};
+  return StoreHead{.version = current_, .records = records_.cursor(), .now = clock_.Now()};
 }
 
 Result<std::optional<Version>> DiskStore::ReadVersion(const VersionId& id) {

@@ -41,7 +41,8 @@ Result<std::optional<VersionRef>> FakeControlStore::ReadCurrent() {
 Result<StoreHead> FakeControlStore::ReadHead() {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  return StoreHead{.version = content_.current, .records = content_.records.cursor()};
+  return StoreHead{
+      .version = content_.current, .records = content_.records.cursor(), .now = clock_.Now()};
 }
 
 Result<std::optional<Version>> FakeControlStore::ReadVersion(const VersionId& id) {
