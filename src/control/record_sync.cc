@@ -87,6 +87,7 @@ void RecordSync::LoadCopy() {
   if (copy_ == nullptr || std::exchange(copy_loaded_, true)) return;
   auto loaded = copy_->LoadRecords();
   if (!loaded) {
+    copy_failed_ = true;
     return hooks_.on_event({.kind = SyncEventKind::kCopyFailed, .message = loaded.error().message});
   }
   if (loaded->cursor().sequence == 0) return;
@@ -94,6 +95,11 @@ void RecordSync::LoadCopy() {
   pending_complete_ = true;
   const std::lock_guard lock(mutex_);
   table_ = *std::move(loaded);
+}
+
+bool RecordSync::IsBehind(const RecordCursor& head) const {
+  const std::lock_guard lock(mutex_);
+  return IsLoss(head);
 }
 
 // Whether the head alone shows that the store lost writes which this node has seen.
@@ -380,14 +386,8 @@ std::optional<Record> RecordSync::Find(RecordKind kind, std::string_view id) con
 
 std::vector<Record> RecordSync::List(RecordKind kind, std::string_view after, std::size_t limit,
                                      const std::function<bool(const Record&)>& filter) const {
-  std::vector<Record> list;
   const std::lock_guard lock(mutex_);
-  table_.Visit(kind, after, [&](const Record& record) {
-    if (list.size() >= limit) return false;
-    if (!record.IsExpired(listed_at_) && (!filter || filter(record))) list.push_back(record);
-    return true;
-  });
-  return list;
+  return table_.ListOf(kind, after, limit, listed_at_, filter);
 }
 
 RecordStats RecordSync::Stats() const {

@@ -57,7 +57,7 @@ struct RecordSyncHooks {
 /// Expired records are reported as removed when their time has come, and removed from the store by
 /// one of the nodes later, with an audit record.
 ///
-/// One thread; Find, List, Stats and AwaitDelivery from any.
+/// One thread; Find, List, Stats, IsBehind and waits from any.
 class RecordSync {
  public:
   /// The shortest time between two calls of on_changes.
@@ -82,6 +82,8 @@ class RecordSync {
   [[nodiscard]] std::vector<Record> List(RecordKind kind, std::string_view after, std::size_t limit,
                                          const std::function<bool(const Record&)>& filter) const;
   [[nodiscard]] RecordStats Stats() const;
+  /// Returns whether a store with this position has lost records that this node has seen.
+  [[nodiscard]] bool IsBehind(const RecordCursor& head) const;
   /// Waits until the changes up to a position were delivered. False: they were not, in time.
   bool AwaitDelivery(const RecordCursor& cursor, Micros timeout);
   /// Ends all waits.

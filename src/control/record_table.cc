@@ -19,12 +19,17 @@ const Record* RecordTable::Find(RecordKind kind, std::string_view id) const {
   return found == records_.end() || found->second.removed ? nullptr : &found->second;
 }
 
-void RecordTable::Visit(RecordKind kind, std::string_view after,
-                        const std::function<bool(const Record&)>& visit) const {
+std::vector<Record> RecordTable::ListOf(RecordKind kind, std::string_view after, std::size_t limit,
+                                        WallTime now,
+                                        const std::function<bool(const Record&)>& filter) const {
+  std::vector<Record> list;
   for (auto next = records_.upper_bound(KeyOf(kind, after));
-       next != records_.end() && next->second.kind == kind; ++next) {
-    if (!next->second.removed && !visit(next->second)) return;
+       next != records_.end() && next->second.kind == kind && list.size() < limit; ++next) {
+    const Record& record = next->second;
+    if (record.removed || record.IsExpired(now) || (filter && !filter(record))) continue;
+    list.push_back(record);
   }
+  return list;
 }
 
 std::vector<Record> RecordTable::List(bool with_removed) const {

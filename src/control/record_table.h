@@ -37,10 +37,11 @@ class RecordTable {
   [[nodiscard]] std::size_t size() const { return records_.size() - removed_.size(); }
   /// Nothing: there is none, or it is removed.
   [[nodiscard]] const Record* Find(RecordKind kind, std::string_view id) const;
-  /// Calls `visit` for each record of a kind after this id ("": from the first), in the order of
-  /// their ids, until it returns false.
-  void Visit(RecordKind kind, std::string_view after,
-             const std::function<bool(const Record&)>& visit) const;
+  /// Lists at most `limit` records of a kind after this id ("": from the first) that have not
+  /// expired and pass the filter (empty: all), in the order of their ids.
+  [[nodiscard]] std::vector<Record> ListOf(RecordKind kind, std::string_view after,
+                                           std::size_t limit, WallTime now,
+                                           const std::function<bool(const Record&)>& filter) const;
   /// Lists all records, in the order of their sequence numbers.
   [[nodiscard]] std::vector<Record> List(bool with_removed = false) const;
   /// Lists at most `count` records that have expired.

@@ -30,6 +30,12 @@ std::optional<Error> LastGoodFile::Save(const Version& version) {
 Result<RecordTable> LastGoodFile::LoadRecords() {
   auto loaded = records_.Load();
   if (!loaded) return loaded.error();
+  if (!loaded->damage.empty()) {
+    // A position that no store knows: what is missing is not skipped by the next read.
+    RecordCursor cursor = loaded->table.cursor();
+    cursor.time -= Micros{1};
+    loaded->table.Apply({}, cursor);
+  }
   return std::move(loaded->table);
 }
 

@@ -152,14 +152,14 @@ Result<bool> FakeControlStore::WriteNodeReport(std::string_view name, const Node
   if (auto problem = FindReportProblem(name, report, ttl)) return *problem;
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  reports_.Write(name, report, clock_.Now() + ttl);
+  reports_.WriteReport(name, report, clock_.Now() + ttl);
   return true;
 }
 
 Result<std::vector<NodeReport>> FakeControlStore::ReadNodeReports(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  return reports_.Read(name, clock_.Now());
+  return reports_.ReadReports(name, clock_.Now());
 }
 
 Result<AuditRecord> FakeControlStore::AppendAudit(const AuditEvent& event) {

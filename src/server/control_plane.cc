@@ -1,4 +1,4 @@
-#include "server/rule_authority.h"
+#include "server/control_plane.h"
 
 #include <algorithm>
 #include <array>
@@ -10,13 +10,11 @@
 #include "base/random.h"
 #include "base/read_file.h"
 #include "control/disk/disk_store.h"
-#include "control/disk/last_good_file.h"
+#include "control/disk/lazy_disk_store.h"
+#include "control/disk/lazy_last_good.h"
 #include "control/redis/redis_control_store.h"
-#include "match/load_rules.h"
-#include "rules/endpoint_case.h"
-#include "rules/reader.h"
+#include "server/example_rules.h"
 #include "server/version.h"
-#include "simulate/impact.h"
 
 namespace sluice::server {
 namespace {
@@ -24,13 +22,21 @@ namespace {
 using control::SyncEventKind;
 using telemetry::LogLevel;
 
-// Requests that may wait for a thread; more get 503 BUSY.
-constexpr std::size_t kWaitingReads = 64;
-constexpr std::size_t kWaitingChanges = 16;
-constexpr std::size_t kWaitingWaits = 16;
+/// Threads of one kind of task, and the requests that may wait for them; more get 503 BUSY.
+struct TaskPool {
+  api::TaskKind kind{};
+  std::size_t threads = 1;
+  std::size_t max_waiting = 16;
+};
+
+constexpr std::array kTaskPools{
+    TaskPool{.kind = api::TaskKind::kRead, .threads = 2, .max_waiting = 64},
+    TaskPool{.kind = api::TaskKind::kChange},
+    TaskPool{.kind = api::TaskKind::kRestore},
+    TaskPool{.kind = api::TaskKind::kRecords, .threads = 2, .max_waiting = 64},
+    TaskPool{.kind = api::TaskKind::kWait, .threads = 4},
+};
 constexpr std::size_t kWaitingAudits = 1000;
-constexpr std::size_t kReadThreads = 2;
-constexpr std::size_t kWaitThreads = 4;
 constexpr Micros kAuditHashInterval = std::chrono::minutes(1);
 constexpr Micros kReloadTimeout = std::chrono::seconds(5);
 constexpr Micros kReloadPoll = std::chrono::milliseconds(5);
@@ -41,23 +47,16 @@ std::string NewNodeId() {
   return text.data();
 }
 
-std::string FirstLine(const std::vector<std::string>& errors) {
-  if (errors.empty()) return "unknown error";
-  return errors.front() +
-         (errors.size() > 1 ? " (and " + std::to_string(errors.size() - 1) + " more)" : "");
-}
-
-std::string SourceName(const control::VersionRef& ref) {
-  return ref.id.number == 0 ? "the rule file" : "version " + ToText(ref.id);
-}
-
 LogLevel LevelOf(SyncEventKind kind) {
   switch (kind) {
     case SyncEventKind::kRejected:
     case SyncEventKind::kVersionsLost:
+    case SyncEventKind::kRecordsLost:
       return LogLevel::kError;
     case SyncEventKind::kStoreFailed:
     case SyncEventKind::kVersionsRestored:
+    case SyncEventKind::kRecordsFailed:
+    case SyncEventKind::kRecordsRestored:
     case SyncEventKind::kCopyFailed:
       return LogLevel::kWarn;
     default:
@@ -72,7 +71,7 @@ std::string_view EventName(SyncEventKind kind) {
     case SyncEventKind::kRejected:
       return "rules rejected, keeping previous rules";
     case SyncEventKind::kStoreFailed:
-      return "control store failed, keeping the rules in use";
+      return "control store failed, keeping the rules and records in use";
     case SyncEventKind::kStoreRecovered:
       return "control store recovered";
     case SyncEventKind::kSeeded:
@@ -84,80 +83,105 @@ std::string_view EventName(SyncEventKind kind) {
     case SyncEventKind::kVersionsRestored:
       return "lost versions of the rules restored";
     case SyncEventKind::kCopyFailed:
-      return "last good copy of the rules failed";
+      return "last good copy of rules or records failed";
+    case SyncEventKind::kRecordsFailed:
+      return "control store failed, keeping the records in use";
+    case SyncEventKind::kRecordsRecovered:
+      return "records are read again";
+    case SyncEventKind::kRecordsLost:
+      return "control store lost records";
+    case SyncEventKind::kRecordsRestored:
+      return "lost records restored";
   }
   return "";
 }
 
 }  // namespace
 
-RuleAuthority::RuleAuthority(Shared& shared, net::Loop& main)
+ControlPlane::ControlPlane(Shared& shared, net::Loop& main)
     : shared_(shared),
       main_(main),
       node_id_(NewNodeId()),
+      directory_(shared.config.state_dir),
       audit_timer_(main, [this] { LogNewestAuditHash(); }) {}
 
-RuleAuthority::~RuleAuthority() { Stop(); }
+ControlPlane::~ControlPlane() { Stop(); }
 
-Result<std::unique_ptr<RuleAuthority>> RuleAuthority::Open(Shared& shared, net::Loop& main) {
-  std::unique_ptr<RuleAuthority> authority(new RuleAuthority(shared, main));
-  if (auto opened = authority->OpenStore(); !opened) return opened.error();
-  authority->ReadSeed();
-  return authority;
+Result<std::unique_ptr<ControlPlane>> ControlPlane::Open(Shared& shared, net::Loop& main) {
+  std::unique_ptr<ControlPlane> control(new ControlPlane(shared, main));
+  if (shared.config.rules_source == settings::RulesSource::kStore) {
+    control->rules_ = std::make_unique<StoredRules>(shared);
+  }
+  if (auto opened = control->OpenStore(); !opened) return opened.error();
+  return control;
 }
 
-Result<bool> RuleAuthority::OpenStore() {
+Result<bool> ControlPlane::OpenStore() {
   const settings::Config& config = shared_.config;
-  auto directory = control::StateDirectory::Open(config.state_dir);
-  if (directory) {
-    directory_ = *std::move(directory);
-  } else if (!shared_.redis) {
-    return Error{ErrorCode::kInvalidOptions, "state_dir: " + directory.error().message};
-  } else {
-    shared_.log.Write(LogLevel::kWarn,
-                      "state_dir can't be used: without Redis, a restart would have no rules",
-                      {{"error", directory.error().message}});
+  const auto directory = has_rules() ? directory_.Open() : directory_.OpenIfExists();
+  if (!directory) {
+    if (has_rules() && !shared_.redis) {
+      return Error{ErrorCode::kInvalidOptions, "state_dir: " + directory.error().message};
+    }
+    shared_.log.Write(
+        LogLevel::kWarn,
+        !shared_.redis ? "state_dir can't be used: records can't be written"
+        : has_rules()  ? "state_dir can't be used: without Redis, a restart would have no rules"
+                       : "state_dir can't be used: without Redis, a restart would have no records",
+        {{"error", directory.error().message}});
   }
-  if (shared_.redis) {
-    if (directory_) copy_ = std::make_unique<control::LastGoodFile>(*directory_);
-    store_ = std::make_unique<control::RedisControlStore>(control::RedisControlOptions{
-        .redis = *shared_.redis,
-        .name = config.control.name_space,
-        .on_notifications_refused = [this](std::string_view error) {
-          shared_.log.Write(LogLevel::kWarn,
-                            "Redis refuses notifications of new rules: they are found by "
-                            "reading once a second",
-                            {{"error", error}});
-        }});
-    place_ = "Redis, namespace " + config.control.name_space;
-    return true;
-  }
-  auto store = control::DiskStore::Open(*directory_, TheSystemClock());
-  if (!store) return Error{ErrorCode::kInvalidOptions, "state_dir: " + store.error().message};
-  store_ = *std::move(store);
-  place_ = "state directory " + config.state_dir;
+  if (!shared_.redis) return OpenDiskStore();
+  copy_ = std::make_unique<control::LazyLastGood>(directory_);
+  store_ = std::make_unique<control::RedisControlStore>(control::RedisControlOptions{
+      .redis = *shared_.redis,
+      .name = config.control.name_space,
+      .on_notifications_refused = [this](std::string_view error) {
+        shared_.log.Write(LogLevel::kWarn,
+                          "Redis refuses notifications of changes: they are found by reading once "
+                          "a second",
+                          {{"error", error}});
+      }});
+  place_ = "Redis, namespace " + config.control.name_space;
   return true;
 }
 
-// Only rules without errors are a seed. Whether one is needed is known later.
-void RuleAuthority::ReadSeed() {
-  const std::string& path = shared_.config.rules;
-  if (path.empty()) return;
-  auto text = ReadFile(path);
-  if (!text) {
-    seed_errors_ = {path + " " + text.error().message};
-    return;
+Result<bool> ControlPlane::OpenDiskStore() {
+  auto store = std::make_unique<control::LazyDiskStore>(
+      directory_, TheSystemClock(),
+      [this](const control::DiskStore& opened) { LogDamage(opened); });
+  place_ = "state directory " + shared_.config.state_dir;
+  if (const auto read = store->ReadHead(); !read && has_rules()) {
+    return Error{ErrorCode::kInvalidOptions, "state_dir: " + read.error().message};
   }
-  const rules::ReadResult read = rules::Read(path, *text);
-  if (read.file) {
-    seed_ = *std::move(text);
-  } else {
-    seed_errors_ = DescribeAll(read.errors);
+  store_ = std::move(store);
+  return true;
+}
+
+void ControlPlane::LogDamage(const control::DiskStore& store) {
+  for (const std::string& repair : store.repairs()) {
+    shared_.log.Write(LogLevel::kError, "state directory was damaged, and repaired",
+                      {{"detail", repair}});
+  }
+  repairs_.fetch_add(store.repairs().size());
+}
+
+void ControlPlane::OnRecords(control::RecordKind kind,
+                             std::function<void(const control::RecordChanges&)> callback) {
+  consumers_.push_back({.kind = kind, .callback = std::move(callback)});
+}
+
+void ControlPlane::DeliverRecords(const control::RecordChanges& changes) {
+  for (const Consumer& consumer : consumers_) {
+    control::RecordChanges some{.complete = changes.complete, .cursor = changes.cursor};
+    for (const control::Record& record : changes.records) {
+      if (record.kind == consumer.kind) some.records.push_back(record);
+    }
+    if (some.complete || !some.records.empty()) consumer.callback(some);
   }
 }
 
-Result<bool> RuleAuthority::Start(std::string address,
-                                  std::function<void(control::NodeRecord&)> describe) {
+Result<bool> ControlPlane::Start(std::string address,
+                                 std::function<void(control::NodeRecord&)> describe) {
   const settings::Config& config = shared_.config;
   control::RuleServiceOptions options{.node = node_id_,
                                       .require_message = config.control.require_message};
@@ -168,7 +192,7 @@ Result<bool> RuleAuthority::Start(std::string address,
       control::RuleServiceHooks{
           .evaluate_impact =
               [this](const match::RuleSet& before, const match::RuleSet& after, std::size_t nodes) {
-                return EvaluateImpact(before, after, nodes);
+                return rules_->EvaluateImpact(before, after, nodes);
               },
           .wake_follower = [this] { follower_->Wake(); },
           .active_version = [this] { return follower_->Stats().active; }});
@@ -178,30 +202,21 @@ Result<bool> RuleAuthority::Start(std::string address,
                                     .address = std::move(address),
                                     .build = std::string(kVersion),
                                     .started = TheSystemClock().Now()},
-                           .seed = seed_},
+                           .seed = has_rules() ? rules_->seed() : std::nullopt,
+                           .follow_rules = has_rules()},
       control::SyncHooks{
-          .activate = [this](const control::Version& version) { return Activate(version); },
+          .activate = [this](const control::Version& version) { return rules_->Activate(version); },
           .describe_node = std::move(describe),
+          .on_records = [this](const control::RecordChanges& changes) { DeliverRecords(changes); },
           .on_event = [this](const control::SyncEvent& event) { Log(event); }});
+  record_service_ = std::make_unique<control::NodeRecordService>(*store_, *follower_, node_id_);
   const control::SyncStats stats = follower_->Start();
-  const auto run = [this](const Task& task) {
-    api::ControlServices services{.rules = *service_, .traffic = shared_.traffic.get()};
-    (*task)(services);
-    return true;
-  };
-  const auto threads = [&](std::size_t count, std::size_t waiting) {
-    return std::make_unique<TaskThreads>(
-        run, SharedWorkOptions{.threads = count, .max_waiting = waiting, .rests = false});
-  };
-  reads_ = threads(kReadThreads, kWaitingReads);
-  changes_ = threads(1, kWaitingChanges);
-  waits_ = threads(kWaitThreads, kWaitingWaits);
-  audits_ = threads(1, kWaitingAudits);
+  StartThreads();
   audit_timer_.Set(SteadyClock::Now() + kAuditHashInterval);
-  if (stats.origin != control::RulesOrigin::kNone) return true;
-  if (!seed_errors_.empty()) {
+  if (!has_rules() || stats.origin != control::RulesOrigin::kNone) return true;
+  if (!rules_->seed_errors().empty()) {
     std::string message = "the store has no rules, and the rule file can't be used:";
-    for (const std::string& error : seed_errors_) message += "\n" + error;
+    for (const std::string& error : rules_->seed_errors()) message += "\n" + error;
     return Error{ErrorCode::kInvalidRules, std::move(message)};
   }
   shared_.log.Write(LogLevel::kWarn,
@@ -210,65 +225,69 @@ Result<bool> RuleAuthority::Start(std::string address,
   return true;
 }
 
-void RuleAuthority::EndWaits() {
-  if (service_) service_->Stop();
+void ControlPlane::StartThreads() {
+  const auto run = [this](const Task& task) {
+    api::ControlServices services{.rules = *service_,
+                                  .records = *record_service_,
+                                  .store = *store_,
+                                  .traffic = shared_.traffic.get()};
+    if (!has_rules()) services.read_rule_file = [this] { return ReadRuleFile(); };
+    (*task)(services);
+    return true;
+  };
+  const auto start = [&](const TaskPool& pool) {
+    return std::make_unique<TaskThreads>(
+        run, SharedWorkOptions{
+                 .threads = pool.threads, .max_waiting = pool.max_waiting, .rests = false});
+  };
+  for (const TaskPool& pool : kTaskPools) {
+    tasks_[static_cast<std::size_t>(pool.kind)] = start(pool);
+  }
+  audits_ = start({.threads = 1, .max_waiting = kWaitingAudits});
 }
 
-bool RuleAuthority::TryStop(Micros timeout) {
+Result<std::string> ControlPlane::ReadRuleFile() const {
+  const std::string& path = shared_.config.rules;
+  if (path.empty()) return std::string(kExampleRules);
+  auto text = ReadFile(path);
+  if (!text) return Error{text.error().code, path + " " + text.error().message};
+  return text;
+}
+
+void ControlPlane::EndWaits() {
+  if (service_) service_->Stop();
+  if (follower_) follower_->records().StopWaits();
+}
+
+std::vector<ControlPlane::TaskThreads*> ControlPlane::AllThreads() const {
+  std::vector<TaskThreads*> all;
+  for (const auto& threads : tasks_) {
+    if (threads) all.push_back(threads.get());
+  }
+  if (audits_) all.push_back(audits_.get());
+  return all;
+}
+
+bool ControlPlane::TryStop(Micros timeout) {
   EndWaits();
   bool stopped = true;
-  for (TaskThreads* const threads : {reads_.get(), changes_.get(), waits_.get(), audits_.get()}) {
-    stopped = (threads == nullptr || threads->TryStop(timeout)) && stopped;
-  }
+  for (TaskThreads* const threads : AllThreads()) stopped = threads->TryStop(timeout) && stopped;
   return stopped;
 }
 
-void RuleAuthority::Stop() {
+void ControlPlane::Stop() {
   EndWaits();
-  for (TaskThreads* const threads : {reads_.get(), changes_.get(), waits_.get(), audits_.get()}) {
-    if (threads != nullptr) threads->Stop();
-  }
+  for (TaskThreads* const threads : AllThreads()) threads->Stop();
   if (follower_) follower_->Stop();
 }
 
-control::LoadReport RuleAuthority::Activate(const control::Version& version) {
-  LoadReport report = match::LoadRules(shared_.rules, SourceName(version.info.ref), version.text,
-                                       TheSystemClock().Now(), [this](rules::RuleFile& file) {
-                                         for (rules::Rule& rule : file.rules) {
-                                           shared_.NumberLimits(rule);
-                                         }
-                                       });
-  if (report.outcome == LoadOutcome::kRefused) {
-    for (const std::string& error : report.errors) {
-      shared_.log.Write(LogLevel::kError, "rules error", {{"error", error}});
-    }
-    return {.error = FirstLine(report.errors)};
-  }
-  shared_.AddRuleWarnings(report);
-  for (const std::string& warning : report.warnings) {
-    shared_.log.Write(LogLevel::kWarn, "rules warning", {{"warning", warning}});
-  }
-  const std::lock_guard lock(activated_mutex_);
-  activated_.emplace_back(report.version, version.info.ref.id);
-  if (activated_.size() > 2 * Shared::kVersionsKept) activated_.erase(activated_.begin());
-  return {.activated = true};
-}
-
-void RuleAuthority::Log(const control::SyncEvent& event) {
+void ControlPlane::Log(const control::SyncEvent& event) {
   const auto version = ToText(event.version.id);
   shared_.log.Write(LevelOf(event.kind), EventName(event.kind),
                     {{"version", version}, {"detail", event.message}});
 }
 
-std::optional<control::VersionId> RuleAuthority::FindActivated(std::uint64_t live_number) {
-  const std::lock_guard lock(activated_mutex_);
-  for (auto known = activated_.rbegin(); known != activated_.rend(); ++known) {
-    if (known->first == live_number && known->second.number > 0) return known->second;
-  }
-  return std::nullopt;
-}
-
-LoadReport RuleAuthority::Reload() {
+LoadReport ControlPlane::Reload() {
   const std::uint64_t before = shared_.rules.Status().version;
   const control::SyncStats last = Stats();
   const SteadyTime deadline = SteadyClock::Now() + kReloadTimeout;
@@ -290,8 +309,8 @@ LoadReport RuleAuthority::Reload() {
   return report;
 }
 
-LoadReport RuleAuthority::RollBack(std::uint64_t live_number, const control::Origin& origin) {
-  const auto id = FindActivated(live_number);
+LoadReport ControlPlane::RollBack(std::uint64_t live_number, const control::Origin& origin) {
+  const auto id = rules_->FindActivated(live_number);
   if (!id) return {.version = shared_.rules.Status().version};
   const control::ChangeResult result =
       service_->Change({.kind = control::ChangeKind::kRestore,
@@ -306,7 +325,7 @@ LoadReport RuleAuthority::RollBack(std::uint64_t live_number, const control::Ori
   return report;
 }
 
-void RuleAuthority::Audit(control::Origin origin, std::string action, std::string target) {
+void ControlPlane::Audit(control::Origin origin, std::string action, std::string target) {
   AskAudits([this, origin = std::move(origin), action = std::move(action),
              target = std::move(target)](api::ControlServices& services) {
     const auto record = services.rules.AppendAudit(origin, action, target);
@@ -319,7 +338,7 @@ void RuleAuthority::Audit(control::Origin origin, std::string action, std::strin
   });
 }
 
-void RuleAuthority::AskAudits(std::function<void(api::ControlServices&)> task) {
+void ControlPlane::AskAudits(std::function<void(api::ControlServices&)> task) {
   const bool accepted =
       audits_->Ask(std::make_shared<std::function<void(api::ControlServices&)>>(std::move(task)),
                    main_, [](const auto& /*result*/) {});
@@ -329,7 +348,7 @@ void RuleAuthority::AskAudits(std::function<void(api::ControlServices&)> task) {
 }
 
 // A log elsewhere that has the newest hash shows that records were removed at the end.
-void RuleAuthority::LogNewestAuditHash() {
+void ControlPlane::LogNewestAuditHash() {
   audit_timer_.Set(SteadyClock::Now() + kAuditHashInterval);
   AskAudits([this](api::ControlServices& services) {
     const auto newest = services.rules.ReadAudit(0, 1);
@@ -341,32 +360,16 @@ void RuleAuthority::LogNewestAuditHash() {
   });
 }
 
-void RuleAuthority::Run(api::TaskKind kind, net::Loop& caller,
-                        std::function<void(api::ControlServices&)> task,
-                        std::function<void(bool ran)> done) {
-  TaskThreads& threads = kind == api::TaskKind::kRead     ? *reads_
-                         : kind == api::TaskKind::kChange ? *changes_
-                                                          : *waits_;
-  const bool accepted =
-      threads.Ask(std::make_shared<std::function<void(api::ControlServices&)>>(std::move(task)),
-                  caller, [done](const auto& /*result*/) { done(true); });
+void ControlPlane::Run(api::TaskKind kind, net::Loop& caller,
+                       std::function<void(api::ControlServices&)> task,
+                       std::function<void(bool ran)> done) {
+  const bool accepted = tasks_[static_cast<std::size_t>(kind)]->Ask(
+      std::make_shared<std::function<void(api::ControlServices&)>>(std::move(task)), caller,
+      [done](const auto& /*result*/) { done(true); });
   if (!accepted) caller.Post([done = std::move(done)] { done(false); });
 }
 
-control::ChangeImpact RuleAuthority::EvaluateImpact(const match::RuleSet& before,
-                                                    const match::RuleSet& after,
-                                                    std::size_t live_nodes) const {
-  if (!shared_.traffic) return {.unavailable_reason = "control.traffic_sample is false"};
-  simulate::ImpactResult result = simulate::EvaluateImpact(
-      shared_.traffic->Take(TheSystemClock().Now()), before, after,
-      {.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(live_nodes, 1))});
-  if (!result.impact) return {.unavailable_reason = std::move(result.unavailable_reason)};
-  const double ratio = result.impact->newly_denied_ratio();
-  return {.newly_denied_ratio = ratio,
-          .details = std::make_shared<const simulate::Impact>(*std::move(result.impact))};
-}
-
-std::string RuleAuthority::Describe() const {
+std::string ControlPlane::Describe() const {
   const control::SyncStats stats = Stats();
   switch (stats.origin) {
     case control::RulesOrigin::kNone:
@@ -382,8 +385,14 @@ std::string RuleAuthority::Describe() const {
   return place_;
 }
 
-api::Condition RuleAuthority::Condition() const {
+api::Condition ControlPlane::Condition() const {
   const control::SyncStats stats = Stats();
+  if (!has_rules()) {
+    const std::string& error = stats.up ? stats.records.last_error : stats.last_error;
+    return {.name = "control_store",
+            .ok = error.empty(),
+            .detail = place_ + (error.empty() ? "" : " can't be read: " + error)};
+  }
   std::string detail = Describe();
   if (!stats.up && stats.origin == control::RulesOrigin::kStore) {
     detail += "; reads that failed in a row: " + std::to_string(stats.consecutive_failures) + " (" +
