@@ -46,9 +46,7 @@ limiter::Enforcement Administration::enforcement() const {
 }
 
 void Administration::SetEnforcement(limiter::Enforcement enforcement) {
-  parts_.shared.settings.enforcement.store(enforcement, std::memory_order_relaxed);
-  parts_.shared.log.Write(telemetry::LogLevel::kWarn, "enforcement switched",
-                          {{"to", LabelOf(enforcement)}});
+  parts_.control.enforcement().Set(enforcement);
 }
 
 bool Administration::SetLogLevel(std::string_view level) {

@@ -103,7 +103,11 @@ ControlPlane::ControlPlane(Shared& shared, net::Loop& main)
       main_(main),
       node_id_(NewNodeId()),
       directory_(shared.config.state_dir),
-      audit_timer_(main, [this] { LogNewestAuditHash(); }) {}
+      enforcement_(shared),
+      audit_timer_(main, [this] { LogNewestAuditHash(); }) {
+  OnRecords(control::RecordKind::kEnforcement,
+            [this](const control::RecordChanges& changes) { enforcement_.Apply(changes); });
+}
 
 ControlPlane::~ControlPlane() { Stop(); }
 

@@ -26,6 +26,7 @@
 #include "control/rule_service.h"
 #include "net/loop.h"
 #include "net/timer.h"
+#include "server/enforcement_switch.h"
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/stored_rules.h"
@@ -82,6 +83,7 @@ class ControlPlane {
   [[nodiscard]] std::uint64_t repairs() const { return repairs_.load(); }
   /// Records that this node has; see control::RecordService.
   [[nodiscard]] control::RecordService& records() { return *record_service_; }
+  [[nodiscard]] EnforcementSwitch& enforcement() { return enforcement_; }
   [[nodiscard]] control::ControlStore& store() { return *store_; }
   [[nodiscard]] const std::string& node_id() const { return node_id_; }
   [[nodiscard]] SteadyTime started() const { return started_; }
@@ -120,6 +122,7 @@ class ControlPlane {
   std::unique_ptr<control::LastGoodCopy> copy_;  ///< Null: none is kept.
   std::unique_ptr<control::ControlStore> store_;
   std::unique_ptr<StoredRules> rules_;  ///< Null: the rules come from a file.
+  EnforcementSwitch enforcement_;
   std::vector<Consumer> consumers_;
   std::atomic<std::uint64_t> repairs_{0};  ///< Of a damaged state directory.
   std::unique_ptr<control::RuleService> service_;

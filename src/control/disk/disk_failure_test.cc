@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -277,6 +278,52 @@ TEST_F(DiskFailureTest, ADamagedAuditRecordIsAnErrorThatNamesTheFile) {
   fs::remove(log);
   OpenStore();
   EXPECT_EQ(store_->ReadAudit(0, 10)->size(), 1U) << "the pointer has the record of its commit";
+}
+
+RecordWrite EntryWrite(std::string id, std::string text) {
+  return {.kind = RecordKind::kEntry, .id = std::move(id), .text = std::move(text)};
+}
+
+TEST_F(DiskFailureTest, AFullDiskRefusesAWriteOfRecordsAndChangesNothing) {
+  OpenStore(files_);
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("a", "1")}, {.action = "1"}));
+  files_.fail_appends = true;
+  const auto refused = store_->WriteRecords(std::vector{EntryWrite("a", "2")}, {.action = "2"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kStoreError);
+  files_.fail_appends = false;
+  for (const bool reopened : {false, true}) {
+    if (reopened) OpenStore(files_);
+    EXPECT_EQ(testing::ReadRecordTable(*store_).Find(RecordKind::kEntry, "a")->text, "1");
+    EXPECT_EQ(store_->ReadAudit(0, 10)->size(), 1U);
+  }
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("a", "3")}, {.action = "3"}));
+  EXPECT_EQ(FindHistoryProblem(*store_), "");
+}
+
+TEST_F(DiskFailureTest, DamagedRecordsAreLeftOutInANewEpochAndTheRestIsWritable) {
+  OpenStore();
+  for (const char* const id : {"first", "second", "third"}) {
+    ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite(id, "1")}, {.action = id}));
+  }
+  std::string content;
+  {
+    std::ifstream file(path_ + "/records", std::ios::binary);
+    content.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  content[content.find("second")] = 'X';
+  WriteInPlace(path_ + "/records", content);
+  for (const bool again : {false, true}) {
+    OpenStore();
+    EXPECT_EQ(store_->repairs().size(), again ? 0U : 1U);
+    const RecordTable table = testing::ReadRecordTable(*store_);
+    EXPECT_EQ(table.size(), 2U);
+    EXPECT_EQ(table.cursor().epoch, 2U);
+    EXPECT_EQ(store_->ReadAudit(0, 1)->front().event.action, "records.recover");
+    EXPECT_EQ(FindHistoryProblem(*store_), "");
+  }
+  EXPECT_TRUE(fs::exists(path_ + "/damaged/records"));
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("second", "2")}, {}));
 }
 
 TEST_F(DiskFailureTest, TheLastHundredThousandRecordsAreKept) {

@@ -52,8 +52,8 @@ Result<std::unique_ptr<DiskStore>> DiskStore::Open(StateDirectory& directory, co
   if (!audit) return audit.error();
   std::unique_ptr<DiskStore> store(new DiskStore(directory, clock, std::move(*audit)));
   if (auto error = store->LoadCurrent()) return *error;
-  if (auto error = store->LoadVersions()) return *error;
   if (auto error = store->LoadRecords()) return *error;
+  if (auto error = store->LoadVersions()) return *error;
   (void)store->AppendPending();  // A full disk does not prevent reading.
   return store;
 }
@@ -96,6 +96,7 @@ std::optional<Error> DiskStore::LoadVersions() {
     if (info && info->ref.id == *id) versions_.emplace(*id, std::move(*info));
   }
   if (!current_ && !versions_.empty()) {
+    if (auto error = AppendPending()) return error;
     const VersionInfo& newest = versions_.rbegin()->second;
     const AuditRecord record =
         NextRecord(audit_.last(), {.time = clock_.Now(),
