@@ -56,10 +56,11 @@ SteadyTime RuleSync::Synchronize(SteadyTime now) {
     const SteadyTime next = OnReadFailure(head.error(), now);
     return std::min(next, records_.StepWithoutStore(now).value_or(next));
   }
-  SteadyTime next = SynchronizeRules(head->version, now);
-  next = std::min(next, records_.Step(*head, now).value_or(next));
+  // Records first: they never wait until a large version is compiled.
+  const auto records_due = records_.Step(*head, now);
+  const SteadyTime next = SynchronizeRules(head->version, now);
   Publish();
-  return next;
+  return std::min(next, records_due.value_or(next));
 }
 
 SteadyTime RuleSync::SynchronizeRules(const std::optional<VersionRef>& found, SteadyTime now) {
