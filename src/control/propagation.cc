@@ -6,7 +6,7 @@ Propagation PropagationOf(const VersionRef& version, const NodeList& nodes) {
   Propagation propagation{.version = version};
   for (const NodeStatus& status : nodes.nodes) {
     const NodeRecord& node = status.node;
-    if (status.state == NodeState::kGone) continue;
+    if (status.state == NodeState::kGone || node.rules_from_file) continue;
     ++propagation.of;
     if (node.active == version || node.active.id > version.id) {
       ++propagation.applied;

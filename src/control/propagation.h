@@ -31,7 +31,7 @@ struct LaggingNode {
 struct Propagation {
   VersionRef version{};
   std::size_t applied = 0;             ///< Live nodes that have it, or a later one.
-  std::size_t of = 0;                  ///< Live nodes.
+  std::size_t of = 0;                  ///< Live nodes that follow versions.
   std::vector<LaggingNode> lagging{};  ///< The other live nodes.
 
   [[nodiscard]] bool complete() const { return applied == of; }

@@ -116,8 +116,10 @@ ChangeResult RuleService::Attempt(const ChangeRequest& request, bool& conflict) 
   ChangeDraft draft;
   std::optional<ChangeResult> refused;
   {
-    const bool is_restore = request.kind == ChangeKind::kRestore;
-    const std::unique_lock lock(evaluation_, is_restore ? kBusyTimeout : Micros{0});
+    const bool is_restore = request.kind == ChangeKind::kRestore && !request.dry_run;
+    // A restore does not wait for an evaluation, only for another restore.
+    const std::unique_lock lock(is_restore ? restore_ : evaluation_,
+                                is_restore ? kBusyTimeout : Micros{0});
     if (!lock.owns_lock()) {
       return FailedChange(ChangeOutcome::kBusy, "another change is being evaluated; try again");
     }

@@ -84,6 +84,7 @@ class RuleService {
   const RuleServiceOptions options_;
   const RuleServiceHooks hooks_;
   TimedLock evaluation_;   ///< Held while a change is evaluated.
+  TimedLock restore_;      ///< Held while a restore is evaluated.
   std::mutex stop_mutex_;  ///< Guards what follows.
   std::condition_variable stop_changed_;
   bool stopped_ = false;

@@ -128,6 +128,9 @@ void AppendNode(const control::NodeStatus& status, WallTime now, JsonWriter& jso
   json.Key("since");
   AppendTime(node.active_since, json);
   json.Key("state").String(control::NameOf(status.state));
+  json.Key("rules_source").String(node.rules_from_file ? "file" : "store");
+  json.Key("records");
+  AppendId({.epoch = node.records.epoch, .number = node.records.sequence}, json);
   json.Key("rejected");
   AppendId(node.rejected.id, json);
   json.Key("error");

@@ -110,6 +110,10 @@ void RunListVersions(HttpExchange& exchange);
 void RunGetVersion(HttpExchange& exchange);
 void RunCompareVersions(HttpExchange& exchange);
 void RunRestoreVersion(HttpExchange& exchange);
+// admin/fleet_enforcement.cc
+void RunGetFleetEnforcement(HttpExchange& exchange);
+void RunPutFleetEnforcement(HttpExchange& exchange);
+void RunDeleteFleetEnforcement(HttpExchange& exchange);
 // admin/nodes.cc
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc

@@ -9,11 +9,13 @@ namespace sluice::control {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-/// KEYS: current, state. Returns {pointer, format, epoch, sequence, time}; '' for what is missing.
+/// KEYS: current, state. Returns {pointer, format, epoch, sequence, time, now}; '' for what is
+/// missing.
 inline constexpr std::string_view kReadHeadScript = R"(
 local state = redis.call('HMGET', KEYS[2], 'format', 'epoch', 'sequence', 'time')
+local clock = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '', state[1] or '', state[2] or '', state[3] or '',
-    state[4] or ''})";
+    state[4] or '', string.format('%.0f', clock[1] * 1000000 + clock[2])})";
 
 /// KEYS: state, records, changes, removed, writes, audit. ARGV: expected last audit record ('' for
 /// none), new audit record, audit records kept, channel, nonce, removed records kept, writes kept,
