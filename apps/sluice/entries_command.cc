@@ -17,36 +17,31 @@ namespace {
 using http_client::Request;
 using http_client::Response;
 
-constexpr int kFailed = 1;
-constexpr int kNothing = 2;
+constexpr int kEntryFailed = 1;
+constexpr int kNoSuchEntry = 2;
 constexpr std::string_view kEntries = "/admin/v1/entries";
-constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxImportBytes = std::size_t{64} << 20;
 constexpr std::size_t kShownReason = 60;
 
-std::string Encoded(std::string_view text) {
+std::string EncodedPart(std::string_view text) {
   std::string encoded;
   AppendPercentEncoded(text, encoded);
   return encoded;
 }
 
-std::string PathOf(const std::string& id) { return std::string(kEntries) + "/" + Encoded(id); }
+std::string PathOf(const std::string& id) { return std::string(kEntries) + "/" + EncodedPart(id); }
 
 std::string ChangeQuery(const EntriesOptions& options) {
   if (options.dry_run) return "?dry_run=1";
   if (!options.wait) return {};
-  return "?wait=" + Encoded(FormatDuration(*options.wait));
-}
-
-void PrintBody(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
+  return "?wait=" + EncodedPart(FormatDuration(*options.wait));
 }
 
 std::optional<std::string> ReadInput(const std::string& file) {
   if (file == "-") {
     return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
   }
-  auto text = ReadFile(file, kMaxFileBytes);
+  auto text = ReadFile(file, kMaxImportBytes);
   if (text) return std::move(*text);
   std::fprintf(stderr, "%s: %s\n", file.c_str(), text.error().message.c_str());
   return std::nullopt;
@@ -105,7 +100,7 @@ void AddRow(const JsonValue& entry, TextTable& table) {
              Shown(reason)});
 }
 
-std::optional<JsonValue> Parse(const Response& response, JsonDocument& document) {
+std::optional<JsonValue> ParseAnswer(const Response& response, JsonDocument& document) {
   const auto body = document.Parse(response.body);
   if (body && body->is_object()) return body;
   std::fprintf(stderr, "the server's answer is not JSON\n");
@@ -120,14 +115,15 @@ bool IsNotFound(const Response& response) {
 }
 
 // Prints what a change did, and which nodes lack it. Returns the exit code.
-int FinishChange(const EntriesOptions& options, const Response& response, const std::string& what) {
+int FinishEntryChange(const EntriesOptions& options, const Response& response,
+                      const std::string& what) {
   JsonDocument document;
-  const auto body = Parse(response, document);
-  if (!body) return kFailed;
+  const auto body = ParseAnswer(response, document);
+  if (!body) return kEntryFailed;
   const bool lags = response.status == 202;
   if (options.remote.json) {
     PrintBody(response);
-    return lags ? kFailed : 0;
+    return lags ? kEntryFailed : 0;
   }
   std::string text = what + ": " + MemberText(*body, "created") + " created, " +
                      MemberText(*body, "replaced") + " replaced, " + MemberText(*body, "removed") +
@@ -164,22 +160,22 @@ int FinishChange(const EntriesOptions& options, const Response& response, const 
                        .c_str());
     }
   }
-  return lags ? kFailed : 0;
+  return lags ? kEntryFailed : 0;
 }
 
-int Change(const EntriesOptions& options, Request request, const std::string& what) {
+int ChangeEntries(const EntriesOptions& options, Request request, const std::string& what) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kEntryFailed;
   request.target += ChangeQuery(options);
   const auto response = remote->Send(request);
-  if (!response) return kFailed;
-  if (response->status / 100 == 2) return FinishChange(options, *response, what);
+  if (!response) return kEntryFailed;
+  if (response->status / 100 == 2) return FinishEntryChange(options, *response, what);
   if (options.remote.json) {
     PrintBody(*response);
   } else {
     PrintProblem(*response);
   }
-  return IsNotFound(*response) ? kNothing : kFailed;
+  return IsNotFound(*response) ? kNoSuchEntry : kEntryFailed;
 }
 
 std::string BlockText(const EntriesOptions& options) {
@@ -211,10 +207,10 @@ std::vector<std::string> OtherBlocks(Remote& remote, const EntriesOptions& optio
   std::vector<std::string> ids;
   const auto& [name, value] = options.attributes.front();
   const std::string target =
-      std::string(kEntries) + "?effect=block&match=" + Encoded(name + "=" + value);
+      std::string(kEntries) + "?effect=block&match=" + EncodedPart(name + "=" + value);
   const auto response = remote.SendSuccessfully({.target = target});
   JsonDocument document;
-  const auto body = response ? Parse(*response, document) : std::nullopt;
+  const auto body = response ? ParseAnswer(*response, document) : std::nullopt;
   const auto entries = body ? body->Find("entries") : std::nullopt;
   if (!entries) return ids;
   for (const JsonValue entry : *entries) ids.push_back(MemberText(entry, "id"));
@@ -225,27 +221,27 @@ std::vector<std::string> OtherBlocks(Remote& remote, const EntriesOptions& optio
 
 int ListEntries(const EntriesOptions& options) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kEntryFailed;
   std::string filter = "?limit=1000";
-  if (!options.match.empty()) filter += "&match=" + Encoded(options.match);
-  if (!options.effect.empty()) filter += "&effect=" + Encoded(options.effect);
+  if (!options.match.empty()) filter += "&match=" + EncodedPart(options.match);
+  if (!options.effect.empty()) filter += "&effect=" + EncodedPart(options.effect);
   TextTable table = TableOfEntries();
   std::string json = "{\"entries\":[";
   std::size_t count = 0;
   for (std::string cursor;;) {
-    const auto response =
-        remote->SendSuccessfully({.target = std::string(kEntries) + filter +
-                                            (cursor.empty() ? "" : "&cursor=" + Encoded(cursor))});
-    if (!response) return kFailed;
+    const auto response = remote->SendSuccessfully(
+        {.target = std::string(kEntries) + filter +
+                   (cursor.empty() ? "" : "&cursor=" + EncodedPart(cursor))});
+    if (!response) return kEntryFailed;
     JsonDocument document;
-    const auto body = Parse(*response, document);
+    const auto body = ParseAnswer(*response, document);
     const auto entries = body ? body->Find("entries") : std::nullopt;
-    if (!entries) return kFailed;
+    if (!entries) return kEntryFailed;
     for (const JsonValue entry : *entries) {
       json.append(count++ == 0 ? "\n  " : ",\n  ").append(entry.raw());
       AddRow(entry, table);
     }
-    cursor = MemberText(*body, "next");
+    cursor = MemberText(*body, "cursor");
     if (cursor.empty()) break;
   }
   std::string text;
@@ -262,20 +258,20 @@ int ListEntries(const EntriesOptions& options) {
 
 int GetEntry(const EntriesOptions& options) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kEntryFailed;
   const auto response = remote->Send({.target = PathOf(options.id)});
-  if (!response) return kFailed;
+  if (!response) return kEntryFailed;
   if (response->status != 200) {
     PrintProblem(*response);
-    return IsNotFound(*response) ? kNothing : kFailed;
+    return IsNotFound(*response) ? kNoSuchEntry : kEntryFailed;
   }
   if (options.remote.json) {
     PrintBody(*response);
     return 0;
   }
   JsonDocument document;
-  const auto entry = Parse(*response, document);
-  if (!entry) return kFailed;
+  const auto entry = ParseAnswer(*response, document);
+  if (!entry) return kEntryFailed;
   TextTable table({TextTable::Align::kLeft, TextTable::Align::kLeft});
   table.Add({"id", Shown(MemberText(*entry, "id"))});
   table.Add({"effect", Shown(EffectOf(*entry))});
@@ -296,52 +292,53 @@ int PutEntry(const EntriesOptions& options) {
   std::optional<std::string> text = options.text;
   if (options.text == "-") text = ReadInput("-");
   if (options.text.starts_with('@')) text = ReadInput(options.text.substr(1));
-  if (!text) return kFailed;
-  return Change(options,
-                {.method = "PUT",
-                 .target = PathOf(options.id),
-                 .content_type = "application/json",
-                 .body = *std::move(text)},
-                Shown(options.id));
+  if (!text) return kEntryFailed;
+  return ChangeEntries(options,
+                       {.method = "PUT",
+                        .target = PathOf(options.id),
+                        .content_type = "application/json",
+                        .body = *std::move(text)},
+                       Shown(options.id));
 }
 
 int DeleteEntry(const EntriesOptions& options) {
-  return Change(options, {.method = "DELETE", .target = PathOf(options.id)}, Shown(options.id));
+  return ChangeEntries(options, {.method = "DELETE", .target = PathOf(options.id)},
+                       Shown(options.id));
 }
 
 int ImportEntries(const EntriesOptions& options) {
   auto text = ReadInput(options.text);
-  if (!text) return kFailed;
+  if (!text) return kEntryFailed;
   JsonDocument document;
   const auto json = document.Parse(*text);
   if (!json) {
     std::fprintf(stderr, "%s: %s at byte %zu\n", options.text.c_str(),
                  std::string(document.error()).c_str(), document.error_at());
-    return kFailed;
+    return kEntryFailed;
   }
   std::string body = json->is_array() ? "{\"entries\":" + *text + "}" : *text;
-  return Change(options,
-                {.method = "POST",
-                 .target = std::string(kEntries) + ":batch",
-                 .content_type = "application/json",
-                 .body = std::move(body)},
-                Shown(options.text));
+  return ChangeEntries(options,
+                       {.method = "POST",
+                        .target = std::string(kEntries) + ":batch",
+                        .content_type = "application/json",
+                        .body = std::move(body)},
+                       Shown(options.text));
 }
 
 int BlockCaller(const EntriesOptions& options) {
   const std::string id = match::BlockIdOf(options.attributes);
-  return Change(options,
-                {.method = "PUT",
-                 .target = PathOf(id),
-                 .content_type = "application/json",
-                 .body = BlockText(options)},
-                id);
+  return ChangeEntries(options,
+                       {.method = "PUT",
+                        .target = PathOf(id),
+                        .content_type = "application/json",
+                        .body = BlockText(options)},
+                       id);
 }
 
 int UnblockCaller(const EntriesOptions& options) {
   const std::string id = match::BlockIdOf(options.attributes);
-  const int code = Change(options, {.method = "DELETE", .target = PathOf(id)}, id);
-  if (code == kFailed || options.remote.json) return code;
+  const int code = ChangeEntries(options, {.method = "DELETE", .target = PathOf(id)}, id);
+  if (code == kEntryFailed || options.remote.json) return code;
   auto remote = Remote::Create(options.remote);
   if (!remote) return code;
   for (const std::string& other : OtherBlocks(*remote, options)) {

@@ -432,7 +432,7 @@ EntryListResult ReadEntries(const JsonValue& json, const EntryDefaults& defaults
     list = json.Find("entries");
     if (!list) return fail(EntryErrorCode::kMissing, "entries", "is missing");
     for (const JsonValue member : json) {
-      if (member.name() == "entries" || member.name() == "next") continue;
+      if (member.name() == "entries" || member.name() == "cursor") continue;
       return fail(EntryErrorCode::kUnknownField, std::string(member.name()), "unknown field");
     }
   }

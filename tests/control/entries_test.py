@@ -205,9 +205,9 @@ class Interface(EntriesTest):
         while True:
             page = self.list(server, f"?limit=1000{cursor}")
             seen += [one["id"] for one in page["entries"]]
-            if page["next"] is None:
+            if page["cursor"] is None:
                 break
-            cursor = f"&cursor={page['next']}"
+            cursor = f"&cursor={page['cursor']}"
         self.assertEqual(seen, [one["id"] for one in many])
         self.assertEqual(self.check(server, "k7").status, 403)
         answer = self.batch(server, {"remove": [one["id"] for one in many]}).json()

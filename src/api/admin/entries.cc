@@ -196,13 +196,14 @@ std::optional<Problem> ReadBatch(PendingChange& pending) {
       if (read.error) return ProblemOf(*read.error);
       pending.request.put = std::move(read.entries);
     } else if (member.name() == "remove") {
+      bool is_valid = member.is_array();
       for (const JsonValue id : member) {
-        if (!member.is_array() || !id.String() || !match::IsEntryId(*id.String())) {
-          return wrong(ProblemCode::kInvalidField, "remove", "must be a list of ids");
-        }
+        is_valid = is_valid && id.String() && match::IsEntryId(*id.String());
+        if (!is_valid) break;
         pending.request.remove.emplace_back(*id.String());
       }
-    } else if (member.name() != "next") {
+      if (!is_valid) return wrong(ProblemCode::kInvalidField, "remove", "must be a list of ids");
+    } else if (member.name() != "cursor") {
       return wrong(ProblemCode::kUnknownField, std::string(member.name()), "unknown field");
     }
   }
@@ -253,7 +254,7 @@ bool ReadListQuery(HttpExchange& exchange, control::EntryQuery& query) {
     }
     if (name == "cursor") {
       query.after = text;
-      return match::IsEntryId(text) ? "" : "must be the `next` of the page before";
+      return match::IsEntryId(text) ? "" : "must be the `cursor` of the page before";
     }
     if (name == "limit") {
       const auto limit = ParseNumber<std::size_t>(text);
@@ -333,7 +334,7 @@ void RunListEntries(HttpExchange& exchange) {
             JsonWriter json(reply.body);
             json.BeginObject().Key("entries").BeginArray();
             for (const auto& live : page.entries) AppendEntry(*live, principal, json);
-            json.EndArray().Key("next");
+            json.EndArray().Key("cursor");
             page.next.empty() ? json.Null() : json.String(page.next);
             json.EndObject();
             return reply;

@@ -9,6 +9,7 @@
 #include "api/resp/commands.h"
 #include "base/ascii.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "resp/encoder.h"
 
 /// SLUICE.ENTRY: blocks callers, and removes their blocks.
@@ -60,6 +61,10 @@ bool ReadEntryArguments(RespArguments arguments, bool blocks, BlockArguments& re
       read.attributes.emplace_back(arguments[at], value);
     }
     at += 2;
+  }
+  for (const auto& [name, value] : read.attributes) {
+    // Entries are stored as JSON: other bytes would become another value.
+    if (!IsUtf8(name) || !IsUtf8(value)) return FailEntry("an attribute is not UTF-8", out);
   }
   if (read.attributes.empty()) return FailEntry("attributes are missing", out);
   if (read.never && read.seconds > 0) return FailEntry("EX and NEVER can't be combined", out);
