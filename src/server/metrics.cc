@@ -74,6 +74,16 @@ struct ControlStoreMetrics {
   }
 };
 
+struct LiveEntryMetrics {
+  By<match::EntryKind, std::uint64_t> entries;
+
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kGauge, "rate_limiter_entries",
+                             "Live entries of this server, by the kind of their matchers.",
+                             &LiveEntryMetrics::entries, "kind"}};
+  }
+};
+
 struct RulesSourceMetrics {
   bool up = false;
   std::chrono::nanoseconds age{};
@@ -178,12 +188,14 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
                 std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
+  limiter::EntryCounters entries;
   telemetry::SeriesTotals<limiter::LimitCounters> limits(shared.limit_series);
   telemetry::SeriesTotals<limiter::RuleCounters> rules(shared.rule_series);
   for (const Worker* worker : workers) {
     const LoopCounters& counters = worker->loop_counters();
     calls += counters.calls;
     decisions += counters.decisions;
+    entries += counters.entries;
     limits.Add(counters.limits);
     rules.Add(counters.rules);
   }
@@ -191,6 +203,7 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
   WriteMetrics(text, limits.Read());
   WriteMetrics(text, rules.Read());
   WriteMetrics(text, decisions);
+  WriteMetrics(text, entries);
 }
 
 store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
@@ -282,6 +295,12 @@ void WriteControlStore(PrometheusText& text, const ControlPlane& control) {
                                          .sequence = stats.records.cursor.sequence,
                                          .deliveries = stats.records.deliveries,
                                          .recoveries = stats.records.restores});
+  LiveEntryMetrics live;
+  const match::EntryCounts counts = control.entries().Counts();
+  for (std::size_t i = 0; i < live.entries.values.size(); ++i) {
+    live.entries.values[i] = counts.by_kind.values[i];
+  }
+  WriteMetrics(text, live);
 }
 
 void WriteEnvoy(PrometheusText& text, const Shared& shared) {

@@ -114,6 +114,12 @@ void RunRestoreVersion(HttpExchange& exchange);
 void RunGetFleetEnforcement(HttpExchange& exchange);
 void RunPutFleetEnforcement(HttpExchange& exchange);
 void RunDeleteFleetEnforcement(HttpExchange& exchange);
+// admin/entries.cc
+void RunListEntries(HttpExchange& exchange);
+void RunChangeEntries(HttpExchange& exchange);
+void RunGetEntry(HttpExchange& exchange);
+void RunPutEntry(HttpExchange& exchange);
+void RunDeleteEntry(HttpExchange& exchange);
 // admin/nodes.cc
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc

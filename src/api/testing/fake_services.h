@@ -16,6 +16,7 @@
 #include "api/envoy/state.h"
 #include "api/server_services.h"
 #include "base/fake_clock.h"
+#include "control/entry_service.h"
 #include "control/testing/fake_control_store.h"
 #include "control/testing/fake_record_service.h"
 #include "envoy/load_config.h"
@@ -131,16 +132,21 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   control::RuleService* rule_service = nullptr;  ///< Null: the rules come from a file.
   control::testing::FakeRecordService records{clock};
   control::testing::FakeControlStore control_store{clock};  ///< For reports of nodes.
-  std::optional<TaskKind> busy_tasks;                       ///< Too many tasks of this kind wait.
-  std::vector<std::string> audits;                          ///< "author action target"
+  Live<match::EntrySet> live_entries;
+  control::EntryService entries{live_entries, {.now = [this] { return clock.Now(); }}};
+  std::optional<TaskKind> busy_tasks;  ///< Too many tasks of this kind wait.
+  std::vector<std::string> audits;     ///< "author action target"
 
  private:
   void Run(TaskKind kind, std::function<void(ControlServices&)> task,
            std::function<void(bool ran)> done) override {
     const bool runs = busy_tasks != kind;
     slow_work.push_back([this, runs, task = std::move(task), done = std::move(done)] {
-      ControlServices services{
-          .rules = *rule_service, .records = records, .store = control_store, .traffic = nullptr};
+      ControlServices services{.rules = *rule_service,
+                               .records = records,
+                               .store = control_store,
+                               .entries = entries,
+                               .traffic = nullptr};
       if (runs) task(services);
       done(runs);
     });
