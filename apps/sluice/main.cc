@@ -23,6 +23,7 @@
 #include "serve_command.h"
 #include "settings/setting.h"
 #include "simulate_command.h"
+#include "tokens_arguments.h"
 
 namespace {
 
@@ -290,6 +291,7 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  TokensOptions tokens;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -299,6 +301,7 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

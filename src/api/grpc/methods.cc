@@ -6,15 +6,17 @@
 namespace sluice::api {
 namespace {
 
+using identity::Role;
+
 constexpr auto kMethods = std::to_array<GrpcMethod>({
     {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GrpcKind::kUnary,
-     AskShouldRateLimit, nullptr},
-    {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, AskHealthCheck, nullptr},
-    {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, AskHealthWatch, PollHealth},
-    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
+     Role::kChecker, AskShouldRateLimit, nullptr},
+    {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, Role::kNone, AskHealthCheck, nullptr},
+    {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, Role::kNone, AskHealthWatch, PollHealth},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue, Role::kNone,
      AskReflection, nullptr},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
-     AskReflection, nullptr},
+     Role::kNone, AskReflection, nullptr},
 });
 
 static_assert(std::ranges::is_sorted(kMethods, {}, &GrpcMethod::path));

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/grpc/call.h"
+#include "identity/principal.h"
 
 namespace sluice::api {
 
@@ -20,6 +21,8 @@ enum class GrpcKind : std::uint8_t {
 struct GrpcMethod {
   std::string_view path;  ///< "/package.Service/Method"
   GrpcKind kind = GrpcKind::kUnary;
+  /// The least role that a caller needs. kChecker: only if the server requires tokens of checks.
+  identity::Role role = identity::Role::kNone;
   /// Reads the message, which is good until it returns. Then it either leaves checks and an
   /// `answer`, or writes the reply or refuses at once.
   void (*ask)(GrpcCall& call, std::string_view message) = nullptr;
