@@ -97,7 +97,7 @@ constexpr std::array<ProtocolRow, 4> kProtocols{{
      .adjust = LetSessionsKeepTime},
     {.section = "admin",
      .tls_section = "admin_tls",
-     .name = "admin",
+     .name = "Admin",
      .scheme = "http",
      .tls_scheme = "https",
      .settings = [](const Config& config) -> const ListenerSettings& {

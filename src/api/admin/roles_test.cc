@@ -183,7 +183,7 @@ TEST_F(RolesTest, ATokenWithAScopeChangesNothingButRulesInIt) {
 
 TEST_F(RolesTest, WithATokenThePagesOfOtherSitesGetNoPermissionToReadOrSend) {
   for (const HttpRoute& route : HttpRoutes()) {
-    for (const std::string method : {std::string("OPTIONS"), MethodOf(route)}) {
+    for (const std::string& method : {std::string("OPTIONS"), MethodOf(route)}) {
       services_.steady_now += std::chrono::hours(1);
       if (loop_ == nullptr) Start();
       Connect();
@@ -242,15 +242,18 @@ TEST_F(RolesTest, ACertificateGivesARoleButNotToThePagesOfItsBrowser) {
 
 TEST_F(RolesTest, BeforeForwardAuthTheAuthorizationHeaderIsTheEndClients) {
   services_.access.checks_need_token = true;
+  const auto auth = [&](const std::string& headers) {
+    return Get("/v1/auth", "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n" + headers);
+  };
   const std::string bearer = "Authorization: Bearer " + tokens_[kChecker] + "\r\n";
   EXPECT_EQ(Get("/api/v1/rate-limit/check?key=a", bearer).status, 200);
-  const Heard refused = Get("/v1/auth", bearer);
+  const Heard refused = auth(bearer);
   EXPECT_EQ(refused.status, 401) << "an end client's header is not the proxy's token";
   EXPECT_THAT(TextOf(refused.body, "detail"), HasSubstr("X-Sluice-Token"));
   const std::string shown = "X-Sluice-Token: " + tokens_[kChecker] + "\r\n";
-  EXPECT_EQ(Get("/v1/auth", shown + "Authorization: Bearer of-the-end-client\r\n").status, 200);
-  EXPECT_EQ(Get("/v1/auth", shown + "X-Sluice-Token: of-the-end-client\r\n").status, 401);
-  EXPECT_EQ(Get("/v1/auth", shown + shown).status, 401) << "even twice the same is ambiguous";
+  EXPECT_EQ(auth(shown + "Authorization: Bearer of-the-end-client\r\n").status, 200);
+  EXPECT_EQ(auth(shown + "X-Sluice-Token: of-the-end-client\r\n").status, 401);
+  EXPECT_EQ(auth(shown + shown).status, 401) << "even twice the same is ambiguous";
 }
 
 TEST_F(RolesTest, EveryChangeIsLoggedWithItsAuthorAndNoReadIs) {
@@ -290,7 +293,7 @@ TEST_F(RolesTest, GuessesOverAllRoutesShareOneBound) {
 }
 
 TEST_F(RolesTest, AnAdminListenerServesAdministratorsAndTheOtherChecks) {
-  options_ = {};
+  services_.envoy_state.emplace(services_.envoy_config, EnvoyOptions{});
   loop_ = std::make_unique<HttpLoop>(services_, options_);
   const auto status = [&](const HttpRoute& route, HttpSurface surface) {
     session_ = std::make_unique<HttpSession>(*loop_, transport_, peer_, surface);

@@ -6,17 +6,15 @@
 namespace sluice::api {
 namespace {
 
-using identity::Role;
-
 constexpr auto kMethods = std::to_array<GrpcMethod>({
     {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GrpcKind::kUnary,
-     Role::kChecker, AskShouldRateLimit, nullptr},
-    {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, Role::kNone, AskHealthCheck, nullptr},
-    {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, Role::kNone, AskHealthWatch, PollHealth},
-    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue, Role::kNone,
+     AskShouldRateLimit, nullptr, identity::Role::kChecker},
+    {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, AskHealthCheck, nullptr},
+    {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, AskHealthWatch, PollHealth},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
      AskReflection, nullptr},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
-     Role::kNone, AskReflection, nullptr},
+     AskReflection, nullptr},
 });
 
 static_assert(std::ranges::is_sorted(kMethods, {}, &GrpcMethod::path));

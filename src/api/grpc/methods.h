@@ -21,14 +21,14 @@ enum class GrpcKind : std::uint8_t {
 struct GrpcMethod {
   std::string_view path;  ///< "/package.Service/Method"
   GrpcKind kind = GrpcKind::kUnary;
-  /// The least role that a caller needs. kChecker: only if the server requires tokens of checks.
-  identity::Role role = identity::Role::kNone;
   /// Reads the message, which is good until it returns. Then it either leaves checks and an
   /// `answer`, or writes the reply or refuses at once.
   void (*ask)(GrpcCall& call, std::string_view message) = nullptr;
   /// Of a kWatch: writes `reply` anew. Run after `ask`, then about once a second, and when the
   /// server begins to end; the reply is sent if it differs from the last.
   void (*poll)(GrpcCall& call) = nullptr;
+  /// The least role that a caller needs. kChecker: only if the server requires tokens of checks.
+  identity::Role role = identity::Role::kNone;
 };
 
 /// All methods of all services; sorted by path.
