@@ -6,7 +6,7 @@
 
 #include "base/live.h"
 #include "net/tls_context.h"
-#include "server/rule_authority.h"
+#include "server/control_plane.h"
 #include "server/shared.h"
 #include "server/worker.h"
 #include "transport/connection_counters.h"
@@ -23,10 +23,9 @@ struct ListenerGroupFigures {
 };
 
 /// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any
-/// thread. `authority` is null if the rules come from a file.
+/// thread.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> listener_groups,
-                         const RuleAuthority* authority, api::MetricsFormat format,
-                         std::string& out);
+                         const ControlPlane& control, api::MetricsFormat format, std::string& out);
 
 }  // namespace sluice::server

@@ -26,9 +26,7 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   api::HttpOptions options;
   options.limits.max_header_bytes = config.limits.header_bytes;
   options.limits.max_body = config.limits.body_bytes;
-  if (config.rules_source == settings::RulesSource::kStore) {
-    options.limits.max_large_body = control::kMaxDocumentBytes;
-  }
+  options.limits.max_large_body = control::kMaxDocumentBytes;
   options.max_pending = config.limits.pipelined;
   options.header_style = config.http.headers;
   options.retry_after_jitter_percent = static_cast<int>(config.http.retry_after_jitter_percent);

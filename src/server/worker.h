@@ -83,6 +83,10 @@ class Worker final : public api::ServerServices, private limiter::Observer {
     BeginTurn();
     return *identifier_.current();
   }
+  std::shared_ptr<const identity::Identifier> shared_identifier() override {
+    BeginTurn();
+    return identifier_.current().Share();
+  }
   store::StoreQueue* store_queue() override { return redis_ ? redis_->queue() : nullptr; }
   api::EnvoyState* envoy() override { return &envoy_; }
   void CountTokenFailure(api::Protocol protocol, const api::Peer& peer,

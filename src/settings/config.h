@@ -167,7 +167,7 @@ struct Config {
   ForwardAuthSettings forward_auth;
   std::string rules;  ///< A file; empty: the example rules.
   RulesSource rules_source = RulesSource::kFile;
-  std::string state_dir = "./sluice-state";  ///< Used and created with RulesSource::kStore only.
+  std::string state_dir = "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
   ControlSettings control;
   GuardSettings guard;
   EnvoySettings envoy;

@@ -37,6 +37,8 @@ class Server:
             flags = ("--store", store, "--store-deadline", store_deadline, *flags)
         http_also = f",unix:{unix_socket}" if unix_socket else ""
         self.unix_socket = unix_socket
+        # Of its own, unless the test names one; created when something is stored.
+        self.state = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
             [
                 os.environ["SLUICE"], "serve", "--threads", str(threads), "--drain-timeout", "2s",
@@ -46,6 +48,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"SLUICE_STATE_DIR": str(Path(self.state.name) / "state")},
             preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),
         )  # fmt: skip
         self.exit_codes = (0,)  # A sanitizer that found something ends the server with another one.
@@ -83,6 +86,7 @@ class Server:
             raise AssertionError(f"the server exited with {code}:\n{''.join(self.log[-200:])}")
 
     def close_pipes(self):
+        self.state.cleanup()
         self.process.stdout.close()
         self.process.stderr.close()
 

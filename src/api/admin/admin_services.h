@@ -57,11 +57,12 @@ class AdminServices {
   /// Returns keys and counters of the memory store, as name and value: for INFO.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> StoreNumbers() = 0;
 
-  /// Runs requests to the rule service; null: the rules come from a file.
+  /// Runs requests to the control store; null: there is none.
   [[nodiscard]] virtual RuleTasks* rule_tasks() { return nullptr; }
+  /// Whether the rules come from the control store, not from a file.
+  [[nodiscard]] virtual bool has_stored_rules() const { return true; }
 
-  /// Appends an administrator's action, such as "enforcement.set", to the audit log if the rules
-  /// come from a store.
+  /// Appends an administrator's action, such as "enforcement.set", to the audit log.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
 
   /// Logs a request that changes something, such as "PUT" of "/admin/log-level", with its author.

@@ -142,6 +142,16 @@ void RunListVersions(HttpExchange& exchange);
 void RunGetVersion(HttpExchange& exchange);
 void RunCompareVersions(HttpExchange& exchange);
 void RunRestoreVersion(HttpExchange& exchange);
+// admin/fleet_enforcement.cc
+void RunGetFleetEnforcement(HttpExchange& exchange);
+void RunPutFleetEnforcement(HttpExchange& exchange);
+void RunDeleteFleetEnforcement(HttpExchange& exchange);
+// admin/entries.cc
+void RunListEntries(HttpExchange& exchange);
+void RunChangeEntries(HttpExchange& exchange);
+void RunGetEntry(HttpExchange& exchange);
+void RunPutEntry(HttpExchange& exchange);
+void RunDeleteEntry(HttpExchange& exchange);
 // admin/nodes.cc
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc

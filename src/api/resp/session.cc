@@ -102,7 +102,9 @@ std::size_t RespSession::held_bytes() const {
 }
 
 void RespSession::Resume() {
-  if (!closing_ && (draining_ || reader_.unread() > 0)) RunCommands();
+  if (!closing_ && (draining_ || reader_.unread() > 0 || pause_ != transport::Pause::kNone)) {
+    RunCommands();
+  }
 }
 
 void RespSession::Drain() {
@@ -115,6 +117,10 @@ void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
   BeginWork();
   while (!closing_ && HasRoomForCall(loop_.max_pending())) {
+    if (awaits_work_) {
+      pause_ = transport::Pause::kWork;
+      break;
+    }
     if (reader_.unread() > 0) {
       if (output_.size() + held_replies() >= kMostOutput) pause_ = transport::Pause::kOutput;
       if (pause_ != transport::Pause::kNone || !MayRun(batched())) break;
@@ -165,6 +171,7 @@ void RespSession::RunCommand(RespArguments arguments) {
     }
   }
   if (command->ask != nullptr) return Ask(*command, arguments);
+  if (command->begin != nullptr) return AwaitWork(*command, arguments);
   command->answer(client_, arguments, ReplyNow());
   closing_ = client_.quits;
 }
@@ -194,8 +201,30 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   Submit(*call.release());  // GiveBack owns it again.
 }
 
+// One at a time, so that commands take effect in their order.
+void RespSession::AwaitWork(const RespCommand& command, RespArguments arguments) {
+  RespWork work;
+  if (!command.begin(client_, arguments, work, ReplyNow())) return;
+  const auto call = std::make_shared<RespCall>(loop_);
+  call->command = &command;
+  Await(*call);
+  awaits_work_ = true;
+  work.start([call](std::string reply) {
+    auto* const session = static_cast<RespSession*>(call->session);
+    if (session == nullptr) return;
+    call->work_reply = std::move(reply);
+    session->awaits_work_ = false;
+    session->Finish(*call);
+    session->GoOn();
+  });
+}
+
 void RespSession::WriteReply(CheckCall& base, std::string& out) {
   const auto& call = static_cast<RespCall&>(base);
+  if (call.command->begin != nullptr) {
+    out += call.work_reply;
+    return;
+  }
   call.command->reply(call.part(0).check, out);
 }
 

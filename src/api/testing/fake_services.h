@@ -16,6 +16,9 @@
 #include "api/envoy/state.h"
 #include "api/server_services.h"
 #include "base/fake_clock.h"
+#include "control/entry_service.h"
+#include "control/testing/fake_control_store.h"
+#include "control/testing/fake_record_service.h"
 #include "envoy/load_config.h"
 #include "limiter/limiter.h"
 #include "match/load_rules.h"
@@ -89,6 +92,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   }
 
   RuleTasks* rule_tasks() override { return rule_service == nullptr ? nullptr : this; }
+  [[nodiscard]] bool has_stored_rules() const override { return rule_service != nullptr; }
   void Audit(control::Origin origin, std::string action, std::string target) override {
     audits.push_back(origin.author + " " + action + " " + target);
   }
@@ -141,16 +145,24 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   CallCounters call_counters;
   store::StoreQueue* queue = nullptr;            ///< Null: the store completes calls immediately.
   control::RuleService* rule_service = nullptr;  ///< Null: the rules come from a file.
-  std::optional<TaskKind> busy_tasks;            ///< Too many tasks of this kind wait.
-  std::vector<std::string> changes;              ///< "author request target", as logged.
-  std::vector<std::string> audits;               ///< "author action target"
+  control::testing::FakeRecordService records{clock};
+  control::testing::FakeControlStore control_store{clock};  ///< For reports of nodes.
+  Live<match::EntrySet> live_entries;
+  control::EntryService entries{live_entries, {.now = [this] { return clock.Now(); }}};
+  std::optional<TaskKind> busy_tasks;  ///< Too many tasks of this kind wait.
+  std::vector<std::string> changes;    ///< "author request target", as logged.
+  std::vector<std::string> audits;     ///< "author action target"
 
  private:
   void Run(TaskKind kind, std::function<void(ControlServices&)> task,
            std::function<void(bool ran)> done) override {
     const bool runs = busy_tasks != kind;
     slow_work.push_back([this, runs, task = std::move(task), done = std::move(done)] {
-      ControlServices services{.rules = *rule_service, .traffic = nullptr};
+      ControlServices services{.rules = *rule_service,
+                               .records = records,
+                               .store = control_store,
+                               .entries = entries,
+                               .traffic = nullptr};
       if (runs) task(services);
       done(runs);
     });
