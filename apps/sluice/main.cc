@@ -24,6 +24,7 @@
 #include "serve_command.h"
 #include "settings/setting.h"
 #include "simulate_command.h"
+#include "tokens_arguments.h"
 
 namespace {
 
@@ -297,6 +298,7 @@ int Run(int argc, char** argv) {
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
   EntriesOptions entries;
+  TokensOptions tokens;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -307,6 +309,7 @@ int Run(int argc, char** argv) {
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
   AddEntries(app, action, entries);
+  AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

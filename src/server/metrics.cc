@@ -242,7 +242,7 @@ void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> 
   std::vector<CertificateMetrics> values;
   values.reserve(groups.size());  // Which are pointed to.
   for (const ListenerGroupFigures& group : groups) {
-    const std::vector<Label> protocol = {{"protocol", LabelOf(group.protocol)}};
+    const std::vector<Label> protocol = {{"protocol", group.protocol}};
     connections.push_back({protocol, &group.connections});
     const LiveStatus status = group.certificate->Status();
     if (status.version == 0) continue;

@@ -15,7 +15,7 @@ namespace sluice::server {
 
 /// Counters and certificate of one protocol's listeners.
 struct ListenerGroupFigures {
-  api::Protocol protocol{};
+  std::string_view protocol{};     ///< "http", "resp", "grpc" or "admin".
   std::string_view tls_section{};  ///< "http_tls": of its settings.
   transport::ConnectionCounters connections{};
   /// Null, or without a version: it has no listeners with TLS.

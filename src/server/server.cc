@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <openssl/rand.h>
 #include <unistd.h>
 
 #include "base/fingerprint.h"
@@ -34,14 +33,15 @@ constexpr std::size_t kMemoryShare = 4;
 // What loops need at most to cut off connections whose time is over.
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 
-Error Blame(std::string_view setting, const std::string& what) {
-  return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
+constexpr std::size_t kSecretBytes = 32;
+
+// Whether only clients on this machine reach it.
+bool IsLocal(const net::ListenAddress& address) {
+  return address.is_unix() || address.host == "::1" || address.host.starts_with("127.");
 }
 
-std::string RandomSecret() {
-  std::string secret(32, '\0');
-  RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()), static_cast<int>(secret.size()));
-  return secret;
+Error Blame(std::string_view setting, const std::string& what) {
+  return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
 }
 
 std::optional<Limit> EmergencyOf(const settings::Config& config) {
@@ -138,8 +138,8 @@ Result<bool> Server::Prepare() {
     add_error(Blame("metrics.labels", constant.error().message));
   }
   for (const auto step :
-       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::ChooseStore, &Server::LoadRules,
-        &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
+       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore,
+        &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
   if (errors) return *errors;
@@ -173,6 +173,7 @@ Result<bool> Server::Prepare() {
                              .log = shared_.log},
       shared_.config, trusted_, [this](std::size_t i) -> Worker& { return *workers_[i]; });
   if (auto open = listeners_->Open(); !open) return open;
+  WarnOfPlaintextTokens();
   if (auto started = StartControlPlane(); !started) return started;
   return reloader_.Start();
 }
@@ -187,8 +188,12 @@ Result<bool> Server::ReadSecrets() {
       return Blame("admin.token_file", *problem);
     admin_token = std::move(*token);
   }
-  shared_.admin_token = std::make_unique<identity::TokenGuard>(std::move(admin_token));
-  shared_.receipt_secret = RandomSecret();
+  shared_.access.bootstrap_token = std::move(admin_token);
+  shared_.access.checks_need_token = shared_.config.checks.require_token;
+  for (const auto& [subject, role] : shared_.config.admin.certificates) {
+    shared_.access.AddCertificate(subject, role);
+  }
+  shared_.receipt_secret = RandomBytes(kSecretBytes);
   if (!shared_.config.receipts.secret_file.empty()) {
     const std::string& path = shared_.config.receipts.secret_file;
     auto secret = ReadSecretFile(path);
@@ -211,6 +216,46 @@ Result<bool> Server::LoadIdentity() {
                return {.value = std::make_shared<const identity::Identifier>(*std::move(made))};
              });
        }});
+}
+
+Result<bool> Server::LoadAdminKeys() {
+  const identity::JwtRoleOptions& options = shared_.config.admin.jwt;
+  if (!options.is_on()) return true;
+  shared_.access.uses_jwt = true;
+  return reloader_.Add(
+      {.name = "admin.jwt",
+       .thing = "keys",
+       .files = WatchedFiles(options.key_files),
+       .load = [this](const FileChange& change, WallTime now) {
+         return shared_.access.jwt.Load(
+             "admin.jwt", Fingerprint(change), now, [this]() -> LiveCandidate<identity::JwtRoles> {
+               auto made = identity::JwtRoles::Make(shared_.config.admin.jwt,
+                                                    shared_.config.identity.jwt.key_files);
+               if (!made) return {.errors = {"admin.jwt: " + made.error().message}};
+               return {.value = std::make_shared<const identity::JwtRoles>(*std::move(made))};
+             });
+       }});
+}
+
+// A token can be read on its way, and used by its reader.
+void Server::WarnOfPlaintextTokens() {
+  const settings::Config& config = shared_.config;
+  const bool has_tokens = !shared_.access.bootstrap_token.empty() || shared_.access.uses_jwt ||
+                          shared_.access.checks_need_token;
+  if (!has_tokens) return;
+  for (const auto& [setting, listener] : {std::pair("http.listen", &config.http.listener),
+                                          {"resp.listen", &config.resp.listener},
+                                          {"grpc.listen", &config.grpc.listener},
+                                          {"admin.listen", &config.admin.listener}}) {
+    for (const std::string& text : listener->listen) {
+      const auto address = net::ParseListenAddress(text);
+      if (!address || IsLocal(*address)) continue;
+      shared_.log.Write(telemetry::LogLevel::kWarn,
+                        "clients beyond this machine send their tokens without encryption to this "
+                        "listener: use the TLS listener",
+                        {{"setting", setting}, {"address", text}});
+    }
+  }
 }
 
 Result<bool> Server::ChooseStore() {

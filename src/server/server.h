@@ -68,6 +68,8 @@ class Server final {
   Result<bool> Prepare();
   Result<bool> ReadSecrets();
   Result<bool> LoadIdentity();
+  Result<bool> LoadAdminKeys();
+  void WarnOfPlaintextTokens();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
   Result<bool> OpenControlPlane();

@@ -53,6 +53,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
 
   std::unique_ptr<transport::Session> NewHttpSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
+  /// A session of the listener for administrators.
+  std::unique_ptr<transport::Session> NewAdminSession(transport::Transport& transport,
+                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewRespSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewGrpcSession(transport::Transport& transport,

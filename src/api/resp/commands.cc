@@ -126,7 +126,7 @@ constexpr std::array kCommands = {
     AnsweredAtOnce("ping", -1, 2, Ping, "Returns PONG or the argument."),
     AnsweredAtOnce("echo", 2, 0, Echo, "Returns the argument."),
     AnsweredAtOnce("hello", -1, 0, Hello, "Chooses RESP2 or RESP3, and may log in."),
-    AnsweredAtOnce("auth", -2, 3, Auth, "Authenticates with the admin token."),
+    AnsweredAtOnce("auth", -2, 3, Auth, "Authenticates with a token."),
     AnsweredAtOnce("select", 2, 0, Select, "There is one database: 0."),
     AnsweredAtOnce("client", -2, 0, ClientCommand, "About this connection."),
     AnsweredAtOnce("command", -1, 0, CommandCommand, "About the commands."),

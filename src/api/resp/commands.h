@@ -42,6 +42,10 @@ struct RespCommand {
   bool (*begin)(RespClient& client, RespArguments arguments, RespWork& work,
                 std::string& out) = nullptr;
 
+  /// Whether a token with a scope can't use it: it changes more than rules in a scope.
+  [[nodiscard]] constexpr bool needs_whole_scope() const {
+    return role >= identity::Role::kOperator;
+  }
   /// Whether it is for administrators, of whatever role.
   [[nodiscard]] constexpr bool is_administrative() const { return role > identity::Role::kChecker; }
   [[nodiscard]] bool Takes(std::size_t arguments) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/admin/access.h"
 #include "api/admin/audit_trail.h"
 #include "base/ascii.h"
 
@@ -45,15 +46,21 @@ void AppendUnknownCommand(RespArguments arguments, std::string& out) {
   resp::AppendError(out, message);
 }
 
-void AppendForbidden(const RespClient& client, const RespCommand& command, std::string& out) {
-  const bool needs_login = !client.login && client.services.admin().has_admin_token();
+void AppendForbidden(const RespClient& client, const identity::Principal& principal,
+                     const RespCommand& command, std::string& out) {
+  identity::Authenticator& authenticator = client.services.admin().authenticator();
+  const bool has_role = principal.role != identity::Role::kNone;
+  const bool needs_login =
+      !has_role && (client.login || !authenticator.trusts_local() || authenticator.has_tokens());
   std::string message(needs_login ? "NOAUTH Authentication required: '" : "NOPERM '");
   message.append(command.name);
-  if (client.login) {
+  if (has_role && principal.Has(command.role)) {
+    message.append("' changes more than the rules in the caller's scope");
+  } else if (has_role) {
     message.append("' needs the role ").append(LabelOf(command.role));
-    message.append(", the caller has ").append(LabelOf(client.login->role));
+    message.append(", the caller has ").append(LabelOf(principal.role));
   } else {
-    message.append(needs_login ? "' needs the admin token"
+    message.append(needs_login ? "' needs an admin token"
                                : "' is for local clients only, as no admin token is configured");
   }
   resp::AppendError(out, message);
@@ -153,8 +160,15 @@ void RespSession::RunCommand(RespArguments arguments) {
   if (!command->Takes(arguments.size())) {
     return AppendWrongArity(command->name, command->usage, ReplyNow());
   }
-  if (command->is_administrative() && !client_.principal().Has(command->role)) {
-    return AppendForbidden(client_, *command, ReplyNow());
+  if (NeedsRole(loop_.services(), command->role)) {
+    const identity::PrincipalPointer principal = client_.principal();
+    const bool is_in_scope = principal->scope.empty() || !command->needs_whole_scope();
+    if (!principal->Has(command->role) || !is_in_scope) {
+      return AppendForbidden(client_, *principal, *command, ReplyNow());
+    }
+    if (command->role >= identity::Role::kOperator) {
+      loop_.services().admin().LogChange(OriginOf(*principal, client_.peer), command->name, {});
+    }
   }
   if (command->ask != nullptr) return Ask(*command, arguments);
   if (command->begin != nullptr) return AwaitWork(*command, arguments);
@@ -182,7 +196,7 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
     return loop_.GiveBack(std::move(call));
   }
   if (command.is_administrative()) {
-    AuditOperation(loop_.services(), OriginOf(client_.principal(), client_.peer), check);
+    AuditOperation(loop_.services(), OriginOf(*client_.principal(), client_.peer), check);
   }
   Submit(*call.release());  // GiveBack owns it again.
 }
