@@ -138,8 +138,8 @@ Result<bool> Server::Prepare() {
     add_error(Blame("metrics.labels", constant.error().message));
   }
   for (const auto step :
-       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore, &Server::LoadRules,
-        &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
+       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore,
+        &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
   if (errors) return *errors;
