@@ -32,14 +32,14 @@ using match::Entry;
 using match::LiveEntry;
 
 constexpr std::size_t kMostPerPage = 1000;
-constexpr Micros kLongestWait = std::chrono::seconds(30);
+constexpr Micros kLongestEntryWait = std::chrono::seconds(30);
 
 struct ChangeOptions {
   bool dry_run = false;
   std::optional<Micros> wait;
 };
 
-Problem BadParameter(std::string_view name, std::string_view detail) {
+Problem BadEntryParameter(std::string_view name, std::string_view detail) {
   return {.code = ProblemCode::kInvalidParameter,
           .field = std::string(name),
           .detail = std::string(detail)};
@@ -48,22 +48,22 @@ Problem BadParameter(std::string_view name, std::string_view detail) {
 // Calls `take` for each parameter of the query, which returns the problem of one. False: the
 // request was refused.
 template <typename Take>
-bool ReadQuery(HttpExchange& exchange, const Take& take) {
+bool ReadEntryQuery(HttpExchange& exchange, const Take& take) {
   const std::string_view query = exchange.request.query;
   QueryParameters parameter(query, exchange.loop.Room(query.size()));
   while (parameter.Next()) {
     const std::string problem = take(parameter);
     if (problem.empty()) continue;
-    exchange.Refuse(BadParameter(parameter.name(), problem));
+    exchange.Refuse(BadEntryParameter(parameter.name(), problem));
     return false;
   }
   if (!parameter.failed()) return true;
-  exchange.Refuse(BadParameter({}, "the query has invalid percent-encoding"));
+  exchange.Refuse(BadEntryParameter({}, "the query has invalid percent-encoding"));
   return false;
 }
 
 bool ReadChangeOptions(HttpExchange& exchange, ChangeOptions& options) {
-  return ReadQuery(exchange, [&](const QueryParameters& parameter) -> std::string {
+  return ReadEntryQuery(exchange, [&](const QueryParameters& parameter) -> std::string {
     const std::string_view text = parameter.value();
     if (parameter.name() == "dry_run") {
       options.dry_run = !parameter.has_value() || text == "1" || text == "true";
@@ -72,7 +72,7 @@ bool ReadChangeOptions(HttpExchange& exchange, ChangeOptions& options) {
     if (parameter.name() != "wait") return "unknown parameter: dry_run and wait are known";
     options.wait = ParseDuration(text);
     const bool is_valid =
-        options.wait && *options.wait >= Micros{0} && *options.wait <= kLongestWait;
+        options.wait && *options.wait >= Micros{0} && *options.wait <= kLongestEntryWait;
     return is_valid ? "" : "must be a duration up to 30s, such as 2s";
   });
 }
@@ -96,7 +96,7 @@ void AppendEntry(const LiveEntry& live, const identity::Principal& principal, Js
   AppendEntry(live.entry, live.last_used.load(std::memory_order_relaxed), principal, json);
 }
 
-void AppendNullable(std::optional<bool> value, JsonWriter& json) {
+void AppendOptionalFlag(std::optional<bool> value, JsonWriter& json) {
   value ? json.Bool(*value) : json.Null();
 }
 
@@ -130,7 +130,7 @@ TaskReply ReplyOf(ControlServices& services, const EntryContext& context,
   json.Key("removed").Uint(result.removed);
   if (!request.dry_run) {
     json.Key("replicated");
-    AppendNullable(result.replicated, json);
+    AppendOptionalFlag(result.replicated, json);
   }
   if (!request.is_batch && !request.put.empty()) {
     json.Key("entry");
@@ -173,8 +173,8 @@ TaskReply Change(ControlServices& services, const std::shared_ptr<PendingChange>
   return reply;
 }
 
-std::optional<Problem> ParseBody(const std::string& body, JsonDocument& document,
-                                 std::optional<JsonValue>& json) {
+std::optional<Problem> ParseEntryBody(const std::string& body, JsonDocument& document,
+                                      std::optional<JsonValue>& json) {
   json = document.Parse(body);
   if (json) return std::nullopt;
   return Problem{
@@ -185,7 +185,7 @@ std::optional<Problem> ParseBody(const std::string& body, JsonDocument& document
 std::optional<Problem> ReadBatch(PendingChange& pending) {
   JsonDocument document;
   std::optional<JsonValue> json;
-  if (auto problem = ParseBody(pending.body, document, json)) return problem;
+  if (auto problem = ParseEntryBody(pending.body, document, json)) return problem;
   const auto wrong = [](ProblemCode code, std::string field, std::string detail) {
     return Problem{.code = code, .field = std::move(field), .detail = std::move(detail)};
   };
@@ -223,7 +223,7 @@ std::shared_ptr<PendingChange> BeginChange(HttpExchange& exchange) {
   return pending;
 }
 
-std::optional<std::string> ReadId(HttpExchange& exchange) {
+std::optional<std::string> ReadEntryId(HttpExchange& exchange) {
   auto id = ReadPathParameter(exchange, "id");
   if (!id || match::IsEntryId(*id)) return id;
   exchange.Refuse({.code = ProblemCode::kInvalidParameter,
@@ -243,7 +243,7 @@ void HashWanted(const HttpExchange& exchange, std::string& wanted) {
 }
 
 bool ReadListQuery(HttpExchange& exchange, control::EntryQuery& query) {
-  return ReadQuery(exchange, [&](const QueryParameters& parameter) -> std::string {
+  return ReadEntryQuery(exchange, [&](const QueryParameters& parameter) -> std::string {
     const std::string_view name = parameter.name();
     const std::string_view text = parameter.value();
     if (name == "match") {
@@ -271,14 +271,15 @@ bool ReadListQuery(HttpExchange& exchange, control::EntryQuery& query) {
 }  // namespace
 
 void RunPutEntry(HttpExchange& exchange) {
-  const auto id = ReadId(exchange);
+  const auto id = ReadEntryId(exchange);
   if (!id) return;
   const auto pending = BeginChange(exchange);
   if (!pending) return;
   RunTask(exchange, TaskKind::kRecords, [pending, id = *id](ControlServices& services) {
     JsonDocument document;
     std::optional<JsonValue> json;
-    if (const auto problem = ParseBody(pending->body, document, json)) return ReplyWith(*problem);
+    if (const auto problem = ParseEntryBody(pending->body, document, json))
+      return ReplyWith(*problem);
     match::EntryReadResult read = match::ReadEntry(id, *json, pending->context.Defaults());
     if (!read.entry) return ReplyWith(ProblemOf(read.error));
     pending->request.put.push_back(*std::move(read.entry));
@@ -287,7 +288,7 @@ void RunPutEntry(HttpExchange& exchange) {
 }
 
 void RunDeleteEntry(HttpExchange& exchange) {
-  auto id = ReadId(exchange);
+  auto id = ReadEntryId(exchange);
   if (!id) return;
   const auto pending = BeginChange(exchange);
   if (!pending) return;
@@ -307,7 +308,7 @@ void RunChangeEntries(HttpExchange& exchange) {
 }
 
 void RunGetEntry(HttpExchange& exchange) {
-  auto id = ReadId(exchange);
+  auto id = ReadEntryId(exchange);
   if (!id) return;
   RunTask(exchange, TaskKind::kRead,
           [id = *std::move(id), principal = exchange.principal()](ControlServices& services) {

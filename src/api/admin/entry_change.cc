@@ -12,9 +12,11 @@ using control::EntryOutcome;
 using match::Entry;
 using match::EntryErrorCode;
 
-constexpr std::size_t kLongestTarget = 512;
+constexpr std::size_t kLongestEntryTarget = 512;
 
-bool IsKey(std::string_view attribute) { return attribute == "api_key" || attribute == "key"; }
+bool IsKeyAttribute(std::string_view attribute) {
+  return attribute == "api_key" || attribute == "key";
+}
 
 // "block-1: block; api_key=hmac_…, endpoint=/search"
 std::string AuditTarget(const EntryContext& context, const EntryChangeRequest& request) {
@@ -23,19 +25,19 @@ std::string AuditTarget(const EntryContext& context, const EntryChangeRequest& r
   if (count > 1) target = std::to_string(count) + " entries: ";
   for (const std::string& id : request.remove) target.append(target.empty() ? "" : " ").append(id);
   for (const Entry& entry : request.put) {
-    if (target.size() > kLongestTarget) break;
+    if (target.size() > kLongestEntryTarget) break;
     if (!target.empty() && !target.ends_with(' ')) target += ", ";
     target += entry.id + ": " + match::EffectText(entry);
     if (count > 1) continue;
     Entry shown = entry;
     for (match::EntryCondition& condition : shown.match) {
-      if (IsKey(condition.attribute) && context.identifier) {
+      if (IsKeyAttribute(condition.attribute) && context.identifier) {
         condition.value = KeyForRecord(*context.identifier, condition.value);
       }
     }
     target += "; " + match::MatchText(shown);
   }
-  if (target.size() > kLongestTarget) target.resize(kLongestTarget);
+  if (target.size() > kLongestEntryTarget) target.resize(kLongestEntryTarget);
   return target;
 }
 

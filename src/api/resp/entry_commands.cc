@@ -26,13 +26,14 @@ struct BlockArguments {
   std::string reason{};
 };
 
-bool Fail(std::string_view error, std::string& out) {
+bool FailEntry(std::string_view error, std::string& out) {
   resp::AppendError(out, "ERR " + std::string(error));
   return false;
 }
 
 // Options come last, attributes first: an attribute may be called like an option.
-bool ReadArguments(RespArguments arguments, bool blocks, BlockArguments& read, std::string& out) {
+bool ReadEntryArguments(RespArguments arguments, bool blocks, BlockArguments& read,
+                        std::string& out) {
   std::size_t at = 2;
   const auto is_option = [&](std::string_view name) {
     return blocks && !read.attributes.empty() && arguments[at] == name;
@@ -44,9 +45,9 @@ bool ReadArguments(RespArguments arguments, bool blocks, BlockArguments& read, s
       continue;
     }
     if (at + 1 == arguments.size()) {
-      return Fail("attributes and options come as name and value: '" +
-                      std::string(Quotable(arguments[at])) + "' has no value",
-                  out);
+      return FailEntry("attributes and options come as name and value: '" +
+                           std::string(Quotable(arguments[at])) + "' has no value",
+                       out);
     }
     const std::string_view value = arguments[at + 1];
     if (is_option("EX")) {
@@ -60,8 +61,8 @@ bool ReadArguments(RespArguments arguments, bool blocks, BlockArguments& read, s
     }
     at += 2;
   }
-  if (read.attributes.empty()) return Fail("attributes are missing", out);
-  if (read.never && read.seconds > 0) return Fail("EX and NEVER can't be combined", out);
+  if (read.attributes.empty()) return FailEntry("attributes are missing", out);
+  if (read.never && read.seconds > 0) return FailEntry("EX and NEVER can't be combined", out);
   return true;
 }
 
@@ -123,9 +124,9 @@ bool BeginEntryCommand(RespClient& client, RespArguments arguments, RespWork& wo
     return false;
   }
   BlockArguments read;
-  if (!ReadArguments(arguments, blocks, read, out)) return false;
+  if (!ReadEntryArguments(arguments, blocks, read, out)) return false;
   RuleTasks* const tasks = client.services.admin().rule_tasks();
-  if (tasks == nullptr) return Fail("this server has no control store", out);
+  if (tasks == nullptr) return FailEntry("this server has no control store", out);
   const auto pending = std::make_shared<PendingEntry>();
   const identity::PrincipalPointer principal = client.principal();
   pending->context =
