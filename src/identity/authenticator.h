@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ class Authenticator {
   /// created make no difference, so that a store that can't be read makes none either.
   [[nodiscard]] bool trusts_local() const;
   [[nodiscard]] bool checks_need_token() const { return sources_.checks_need_token; }
+  /// Returns the tokens in force, for any thread; null: none yet.
+  [[nodiscard]] std::shared_ptr<const TokenSet> tokens() { return tokens_.Get().Share(); }
   /// Whether there are tokens beside the one in the settings.
   [[nodiscard]] bool has_tokens();
   /// Whether a text is a credential here. Where local clients are trusted, only tokens that were

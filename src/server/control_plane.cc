@@ -112,9 +112,13 @@ ControlPlane::ControlPlane(Shared& shared, net::Loop& main)
                                           "live entry can't be read, and has no effect",
                                           {{"id", id}, {"error", error}});
                                     }}),
+      tokens_(shared.access),
       audit_timer_(main, [this] { LogNewestAuditHash(); }) {
   OnRecords(control::RecordKind::kEnforcement,
             [this](const control::RecordChanges& changes) { enforcement_.Apply(changes); });
+  OnRecords(control::RecordKind::kToken, [this](const control::RecordChanges& changes) {
+    tokens_.Apply(changes, TheSystemClock().Now());
+  });
   OnRecords(control::RecordKind::kEntry, [this](const control::RecordChanges& changes) {
     entries_.Apply(changes.records, changes.complete);
   });

@@ -31,6 +31,7 @@
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/stored_rules.h"
+#include "server/token_records.h"
 
 namespace sluice::server {
 
@@ -126,6 +127,7 @@ class ControlPlane {
   std::unique_ptr<StoredRules> rules_;  ///< Null: the rules come from a file.
   EnforcementSwitch enforcement_;
   control::EntryService entries_;
+  TokenRecords tokens_;
   std::vector<Consumer> consumers_;
   std::atomic<std::uint64_t> repairs_{0};  ///< Of a damaged state directory.
   std::unique_ptr<control::RuleService> service_;

@@ -22,13 +22,13 @@ using control::RecordKind;
 using identity::AccessToken;
 
 // For tokens whose creation does not say.
-constexpr auto kUsualLifetime = std::chrono::days(90);
+constexpr auto kTokenLifetime = std::chrono::days(90);
 constexpr std::size_t kMostTokens = 10'000;
 
 // "expires_at": a time, or null for never.
 std::optional<WallTime> ReadExpiry(JsonFields& fields, WallTime now) {
   const auto value = fields.object().Find("expires_at");
-  if (!value) return now + kUsualLifetime;
+  if (!value) return now + kTokenLifetime;
   if (value->is_null()) return kMaxTime;
   const auto text = fields.Text("expires_at");
   const auto time = text ? ParseTimestamp(*text) : std::nullopt;
@@ -63,7 +63,7 @@ std::optional<AccessToken> ReadToken(HttpExchange& exchange, Problem& problem) {
   return token;
 }
 
-void AppendTime(std::string_view name, std::optional<WallTime> time, JsonWriter& json) {
+void AppendTimeOrNull(std::string_view name, std::optional<WallTime> time, JsonWriter& json) {
   json.Key(name);
   time ? json.String(FormatTimestamp(*time)) : json.Null();
 }
@@ -76,8 +76,9 @@ void AppendToken(const AccessToken& token, JsonWriter& json) {
   json.Key("scope").String(token.scope);
   json.Key("author").String(token.author);
   json.Key("created_at").String(FormatTimestamp(token.created));
-  AppendTime("expires_at",
-             token.expires_at == kMaxTime ? std::nullopt : std::optional(token.expires_at), json);
+  AppendTimeOrNull("expires_at",
+                   token.expires_at == kMaxTime ? std::nullopt : std::optional(token.expires_at),
+                   json);
 }
 
 void AppendChange(const control::RecordChangeResult& change, JsonWriter& json) {
@@ -92,7 +93,8 @@ std::string DescribeForAudit(const AccessToken& token) {
   return text;
 }
 
-TaskReply Create(AccessToken token, const control::Origin& origin, ControlServices& services) {
+TaskReply WriteNewToken(AccessToken token, const control::Origin& origin,
+                        ControlServices& services) {
   const std::string secret = identity::GenerateSecret(token);
   control::RecordWrite write{.kind = RecordKind::kToken,
                              .id = token.id,
@@ -120,7 +122,7 @@ TaskReply Create(AccessToken token, const control::Origin& origin, ControlServic
   return reply;
 }
 
-TaskReply List(const identity::TokenSet* used, ControlServices& services) {
+TaskReply ListTokens(const identity::TokenSet* used, ControlServices& services) {
   TaskReply reply;
   JsonWriter json(reply.body);
   json.BeginObject().Key("tokens").BeginArray();
@@ -130,14 +132,16 @@ TaskReply List(const identity::TokenSet* used, ControlServices& services) {
     if (!token) continue;
     json.BeginObject();
     AppendToken(*token, json);
-    AppendTime("last_used_at", used != nullptr ? used->LastUse(token->id) : std::nullopt, json);
+    AppendTimeOrNull("last_used_at", used != nullptr ? used->LastUse(token->id) : std::nullopt,
+                     json);
     json.EndObject();
   }
   json.EndArray().EndObject();
   return reply;
 }
 
-TaskReply Revoke(const std::string& id, const control::Origin& origin, ControlServices& services) {
+TaskReply RemoveToken(const std::string& id, const control::Origin& origin,
+                      ControlServices& services) {
   const auto record = services.records.Find(RecordKind::kToken, id);
   if (!record) return ReplyWith(Problem{.code = ProblemCode::kTokenNotFound, .field = "id"});
   const auto token = identity::ParseRecordText(id, record->text);
@@ -163,14 +167,14 @@ void RunCreateToken(HttpExchange& exchange) {
   if (!token) return exchange.Refuse(problem);
   RunTask(exchange, TaskKind::kRecords,
           [token = *std::move(token), origin = exchange.Origin()](ControlServices& services) {
-            return Create(token, origin, services);
+            return WriteNewToken(token, origin, services);
           });
 }
 
 void RunListTokens(HttpExchange& exchange) {
   RunTask(exchange, TaskKind::kRead,
           [used = exchange.admin().authenticator().tokens()](ControlServices& services) {
-            return List(used.get(), services);
+            return ListTokens(used.get(), services);
           });
 }
 
@@ -179,7 +183,7 @@ void RunRevokeToken(HttpExchange& exchange) {
   if (!id) return;
   RunTask(exchange, TaskKind::kRecords,
           [id = *std::move(id), origin = exchange.Origin()](ControlServices& services) {
-            return Revoke(id, origin, services);
+            return RemoveToken(id, origin, services);
           });
 }
 
@@ -193,9 +197,9 @@ void RunWhoAmI(HttpExchange& exchange) {
   json.Key("role").String(LabelOf(principal.role));
   json.Key("scope").String(principal.scope);
   json.Key("authentication").String(LabelOf(principal.authentication));
-  AppendTime("expires_at",
-             principal.expires_at == kMaxTime ? std::nullopt : std::optional(principal.expires_at),
-             json);
+  AppendTimeOrNull(
+      "expires_at",
+      principal.expires_at == kMaxTime ? std::nullopt : std::optional(principal.expires_at), json);
   json.EndObject();
   exchange.RespondJson(200, body);
 }

@@ -53,9 +53,7 @@ struct HttpRoute {
     return role >= Role::kOperator && method != wire::HttpMethod::kGet;
   }
   /// Whether a token with a scope can't use it: it changes more than rules in a scope.
-  [[nodiscard]] constexpr bool needs_whole_scope() const {
-    return is_change() && !checks_scope;
-  }
+  [[nodiscard]] constexpr bool needs_whole_scope() const { return is_change() && !checks_scope; }
   /// Whether a listener serves it: what administrators use is only on their own if they have one,
   /// checks are only on the other, and the rest is on both.
   [[nodiscard]] constexpr bool IsServedOn(HttpSurface surface) const {
@@ -156,6 +154,11 @@ void RunDeleteEntry(HttpExchange& exchange);
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc
 void RunReadAudit(HttpExchange& exchange);
+// admin/tokens.cc
+void RunCreateToken(HttpExchange& exchange);
+void RunListTokens(HttpExchange& exchange);
+void RunRevokeToken(HttpExchange& exchange);
+void RunWhoAmI(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

@@ -133,8 +133,9 @@ bool BeginEntryCommand(RespClient& client, RespArguments arguments, RespWork& wo
   RuleTasks* const tasks = client.services.admin().rule_tasks();
   if (tasks == nullptr) return FailEntry("this server has no control store", out);
   const auto pending = std::make_shared<PendingEntry>();
-  pending->context = MakeEntryContext(client.services, client.principal(),
-                                      OriginOf(client.principal(), client.peer));
+  const identity::PrincipalPointer principal = client.principal();
+  pending->context =
+      MakeEntryContext(client.services, *principal, OriginOf(*principal, client.peer));
   pending->id = match::BlockIdOf(read.attributes);
   if (blocks) {
     JsonDocument document;

@@ -34,6 +34,7 @@ const std::map<std::string_view, ExpectedCommand>& Expected() {
       {"sluice.check", {kChecker, "SLUICE.CHECK api_key k"}},
       {"sluice.peek", {kChecker, "SLUICE.PEEK api_key k"}},
       {"sluice.reset", {kOperator, "SLUICE.RESET api_key k"}},
+      {"sluice.entry", {kOperator, "SLUICE.ENTRY BLOCK api_key k"}},
       {"sluice.grant", {kOperator, "SLUICE.GRANT api_key k AMOUNT 1"}},
       {"del", {kOperator, "DEL k"}},
       {"unlink", {kOperator, "UNLINK k"}},
