@@ -10,7 +10,7 @@
 namespace sluice::identity {
 namespace {
 
-using Lines = std::vector<HeaderLine>;
+using HeaderLines = std::vector<HeaderLine>;
 
 std::string Text(const Credential& credential) {
   switch (credential.status) {
@@ -24,11 +24,13 @@ std::string Text(const Credential& credential) {
   return "'" + std::string(credential.value) + "'";
 }
 
-std::string InHeader(const Lines& lines) {
+std::string InHeader(const HeaderLines& lines) {
   return Text(FindHeader(HeaderSpan<HeaderLine>(lines), "X-API-Key"));
 }
-std::string InBearer(const Lines& lines) { return Text(FindBearer(HeaderSpan<HeaderLine>(lines))); }
-std::string InCookie(const Lines& lines) {
+std::string InBearer(const HeaderLines& lines) {
+  return Text(FindBearer(HeaderSpan<HeaderLine>(lines)));
+}
+std::string InCookie(const HeaderLines& lines) {
   return Text(FindCookie(HeaderSpan<HeaderLine>(lines), "key"));
 }
 std::string InQuery(std::string_view query) {
