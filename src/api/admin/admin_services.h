@@ -72,6 +72,7 @@ class AdminServices {
 
   /// Appends an administrator's action, such as "enforcement.set", to the audit log if the rules
   /// come from a store.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
 
   // ---- Slow operations: they run on a thread of their own, once for all callers that wait. `done`
