@@ -51,11 +51,12 @@ function(sluice_testing room)
   endif()
 endfunction()
 
-# sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS])
+# sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS]
+#   [SEPARATE])
 # One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>. THREADS: it has several threads,
-# and CI runs it under ThreadSanitizer.
+# and CI runs it under ThreadSanitizer. SEPARATE: its files use the same names, and are compiled one by one.
 function(sluice_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SEPARATE" "LABEL;TIMEOUT" "SOURCES;DEPS")
   _sluice_arguments("sluice_test(${name})")
   if(NOT SLUICE_BUILD_TESTS)
     return()
@@ -73,7 +74,9 @@ function(sluice_test name)
     add_dependencies(thread_tests ${name})
     string(APPEND arg_LABEL "_threads")  # gtest_discover_tests passes on one label only.
   endif()
-  sluice_unity(${name})
+  if(NOT arg_SEPARATE)
+    sluice_unity(${name})
+  endif()
   sluice_test_options(${name})
   sluice_precompile(${name} TEST)
   gtest_discover_tests(${name}

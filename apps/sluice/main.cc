@@ -17,12 +17,14 @@
 #include "config_text/suggestion.h"
 #include "convert_log_command.h"
 #include "demo.h"
+#include "entries_arguments.h"
 #include "explain_command.h"
 #include "import_envoy.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
 #include "simulate_command.h"
+#include "tokens_arguments.h"
 
 namespace {
 
@@ -30,7 +32,7 @@ using namespace sluice::app;  // NOLINT(google-build-using-namespace): this is i
 using sluice::simulate::TimeUnit;
 
 constexpr int kUsageError = 2;
-constexpr int kRulesUsageError = 1;  // 2 means that the rules differ.
+constexpr int kRemoteUsageError = 1;  // 2 means that rules differ, or that there is no such entry.
 
 // The command to run once the arguments are parsed.
 using Action = std::function<int()>;
@@ -101,6 +103,8 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
           },
           "When the call comes, for rules with a schedule; default: now")
       ->type_name("TIME");
+  command->add_option("--entries", options.entries, "A file of live entries: entries list --json")
+      ->type_name("FILE");
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
 }
@@ -154,6 +158,8 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
   command
       ->add_option("--against", options.against,
                    "The rule file that is active today: report the difference")
+      ->type_name("FILE");
+  command->add_option("--entries", options.entries, "A file of live entries: entries list --json")
       ->type_name("FILE");
   command->add_option("--top", options.top, "How many of the most denied keys to report")
       ->type_name("N")
@@ -248,7 +254,8 @@ std::string DidYouMean(const CLI::App& app, const std::string& command,
 int Refuse(const std::string& message, const std::string& command) {
   std::fprintf(stderr, "sluice: %s; see sluice %s--help\n", message.c_str(),
                command.empty() ? "" : (command + ' ').c_str());
-  return command == "rules" ? kRulesUsageError : kUsageError;
+  const bool uses_two = command == "rules" || command == "entries" || command == "unblock";
+  return uses_two ? kRemoteUsageError : kUsageError;
 }
 
 // `sluice help [command]` and `sluice version`, as most programs have them.
@@ -290,6 +297,8 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  EntriesOptions entries;
+  TokensOptions tokens;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -299,6 +308,8 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddEntries(app, action, entries);
+  AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

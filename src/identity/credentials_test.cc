@@ -10,7 +10,7 @@
 namespace sluice::identity {
 namespace {
 
-using HeaderLines = std::vector<HeaderLine>;
+using Lines = std::vector<HeaderLine>;
 
 std::string Text(const Credential& credential) {
   switch (credential.status) {
@@ -24,13 +24,11 @@ std::string Text(const Credential& credential) {
   return "'" + std::string(credential.value) + "'";
 }
 
-std::string InHeader(const HeaderLines& lines) {
+std::string InHeader(const Lines& lines) {
   return Text(FindHeader(HeaderSpan<HeaderLine>(lines), "X-API-Key"));
 }
-std::string InBearer(const HeaderLines& lines) {
-  return Text(FindBearer(HeaderSpan<HeaderLine>(lines)));
-}
-std::string InCookie(const HeaderLines& lines) {
+std::string InBearer(const Lines& lines) { return Text(FindBearer(HeaderSpan<HeaderLine>(lines))); }
+std::string InCookie(const Lines& lines) {
   return Text(FindCookie(HeaderSpan<HeaderLine>(lines), "key"));
 }
 std::string InQuery(std::string_view query) {

@@ -15,7 +15,7 @@ namespace {
 using testing::Base64Url;
 using testing::JwtSigner;
 
-constexpr std::string_view kJwtSecret = "0123456789abcdef0123456789abcdef";
+constexpr std::string_view kSecret = "0123456789abcdef0123456789abcdef";
 
 const JwtSigner& Rsa() {
   static const JwtSigner signer = JwtSigner::Rsa();
@@ -26,7 +26,7 @@ const JwtSigner& Curve() {
   return signer;
 }
 const JwtSigner& Secret() {
-  static const JwtSigner signer = JwtSigner::Secret(std::string(kJwtSecret));
+  static const JwtSigner signer = JwtSigner::Secret(std::string(kSecret));
   return signer;
 }
 
@@ -163,7 +163,7 @@ TEST(JwtVerifier, SignaturesOfACurveHaveOneForm) {
 TEST(JwtVerifier, ATokenIsGoodForItsTimeOnly) {
   JwtRules rules;
   rules.leeway = std::chrono::seconds(10);
-  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kJwtSecret))});
+  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kSecret))});
   const auto status = [&](const char* payload, int at) {
     JwtContent content;
     const JwtStatus read = verifier.Read(Secret().Token(payload), content);
@@ -183,7 +183,7 @@ TEST(JwtVerifier, ATokenIsGoodForItsTimeOnly) {
   EXPECT_EQ(status("{}", 1 << 30), JwtStatus::kValid);
   rules.require_expiry = true;
   JwtContent content;
-  EXPECT_EQ(JwtVerifier(rules, {JwtKey::OfSecret(std::string(kJwtSecret))})
+  EXPECT_EQ(JwtVerifier(rules, {JwtKey::OfSecret(std::string(kSecret))})
                 .Read(Secret().Token("{}"), content),
             JwtStatus::kExpired);
 }
@@ -192,7 +192,7 @@ TEST(JwtVerifier, IssuerAndAudienceMustFit) {
   JwtRules rules;
   rules.issuer = "https://issuer";
   rules.audience = "api";
-  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kJwtSecret))});
+  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kSecret))});
   const auto read = [&](const char* payload) { return Read(verifier, Secret().Token(payload)); };
   EXPECT_EQ(read(R"({"sub":"a","iss":"https://issuer","aud":"api"})"), "a|");
   EXPECT_EQ(read(R"({"sub":"a","iss":"https:\/\/issuer","aud":["other","api"]})"), "a|");
@@ -209,7 +209,7 @@ TEST(JwtVerifier, IssuerAndAudienceMustFit) {
 TEST(JwtVerifier, ClaimsBecomeTexts) {
   JwtRules rules;
   rules.claims = {{"sub", "api_key"}, {"org", "tenant"}, {"tier", "tier"}};
-  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kJwtSecret))});
+  const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kSecret))});
   const auto read = [&](const std::string& payload) {
     return Read(verifier, Secret().Token(payload));
   };
@@ -228,7 +228,7 @@ TEST(JwtVerifier, ClaimsBecomeTexts) {
 }
 
 TEST(JwtVerifier, TheFormOfATokenIsStrict) {
-  const JwtVerifier verifier({}, {JwtKey::OfSecret(std::string(kJwtSecret))});
+  const JwtVerifier verifier({}, {JwtKey::OfSecret(std::string(kSecret))});
   const std::string token = Secret().Token(R"({"sub":"a"})");
   for (const char* text : {"", "a", "a.b", "a.b.c.d", "a.b.c.d.e"}) {
     EXPECT_EQ(Read(verifier, text), "this is no token") << text;

@@ -64,7 +64,7 @@ TEST(RegexLiterals, WhatIsNotUnderstoodSaysNothing) {
 
 TEST(RegexLiterals, NothingWrongIsSaidOfRandomExpressions) {
   const auto seed = std::random_device{}();
-  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   constexpr std::array<const char*, 28> kParts = {
       "a",   "b",   "ab",   "/",    ".*",   ".",   "^",  "$",   "|",     "(",

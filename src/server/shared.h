@@ -11,10 +11,11 @@
 
 #include "base/live.h"
 #include "envoy/load_config.h"
+#include "identity/authenticator.h"
 #include "identity/identifier.h"
-#include "identity/token_guard.h"
 #include "lease/redis/node_leases.h"
 #include "limiter/limiter.h"
+#include "match/entry_set.h"
 #include "match/load_rules.h"
 #include "redis/options.h"
 #include "settings/config.h"
@@ -46,8 +47,7 @@ struct Shared {
   static std::vector<telemetry::SeriesIds::Values> SharedLimitSeries();
 
   const settings::Config config;
-  /// Without a token none is needed, of local clients. Set before the loops run.
-  std::unique_ptr<identity::TokenGuard> admin_token = std::make_unique<identity::TokenGuard>();
+  identity::AccessSources access;  ///< The roles of clients.
   std::string receipt_secret;
   telemetry::ConstantLabels labels;
   Live<identity::Identifier> identity;
@@ -58,6 +58,7 @@ struct Shared {
   telemetry::SeriesIds rule_series{{"rule"}, {{std::string(telemetry::SeriesIds::kOther)}}};
   telemetry::SeriesIds limit_series{{"rule", "limit", "algorithm", "cohort"}, SharedLimitSeries()};
   Live<match::RuleSet> rules{kVersionsKept};
+  Live<match::EntrySet> entries;
   Live<envoy::Config> envoy{1};
   limiter::Settings settings;
   /// Holds all limits; or, with Redis, those of rules that go on alone while Redis does not answer.

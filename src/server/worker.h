@@ -37,6 +37,7 @@ struct alignas(128) LoopCounters {
 
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
+  limiter::EntryCounters entries;
   telemetry::SeriesCounters<limiter::LimitCounters> limits;
   telemetry::SeriesCounters<limiter::RuleCounters> rules;
 };
@@ -52,6 +53,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
 
   std::unique_ptr<transport::Session> NewHttpSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
+  /// A session of the listener for administrators.
+  std::unique_ptr<transport::Session> NewAdminSession(transport::Transport& transport,
+                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewRespSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewGrpcSession(transport::Transport& transport,
@@ -78,6 +82,10 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   const identity::Identifier& identifier() override {
     BeginTurn();
     return *identifier_.current();
+  }
+  std::shared_ptr<const identity::Identifier> shared_identifier() override {
+    BeginTurn();
+    return identifier_.current().Share();
   }
   store::StoreQueue* store_queue() override { return redis_ ? redis_->queue() : nullptr; }
   api::EnvoyState* envoy() override { return &envoy_; }
@@ -121,6 +129,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   std::array<telemetry::Series, kLabels<Algorithm>.size()> own_limits_{};  ///< By algorithm.
   std::unique_ptr<lease::RedisPath> redis_;  ///< Null: limits live in memory.
   LiveReader<match::RuleSet> reader_;
+  LiveReader<match::EntrySet> entries_;
   limiter::Limiter limiter_;
   wire::HttpDate date_;
   SteadyTime turn_{};  ///< The last that BeginTurn saw.
