@@ -63,6 +63,7 @@ class AdminServices {
   [[nodiscard]] virtual bool has_stored_rules() const { return true; }
 
   /// Appends an administrator's action, such as "enforcement.set", to the audit log.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
 
   /// Logs a request that changes something, such as "PUT" of "/admin/log-level", with its author.
