@@ -32,9 +32,9 @@ struct ConsumerSketches {
 
 /// One limit's part in a decided call.
 struct ConsumerUse {
-  std::string_view rule;
-  std::string_view tag;  ///< Of the key.
-  std::string_view rest;
+  std::string_view rule{};
+  std::string_view tag{};  ///< Of the key.
+  std::string_view rest{};
   bool is_secret = false;  ///< The key contains an API key that is not hashed.
   std::uint64_t cost = 1;
   float utilization = 0;  ///< Used share of the limit, from 0 to 1.
