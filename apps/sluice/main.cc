@@ -19,6 +19,7 @@
 #include "demo.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "insight_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
@@ -290,6 +291,9 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  TopOptions top;
+  TailOptions tail;
+  WhyOptions why;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -299,6 +303,9 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddTop(app, action, top);
+  AddTail(app, action, tail);
+  AddWhy(app, action, why);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

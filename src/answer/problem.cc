@@ -49,6 +49,8 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kSlotNotHeld, "SLOT_NOT_HELD", 404, "the slot was released, or has expired"},
     {kVersionNotFound, "VERSION_NOT_FOUND", 404, "that version of the rules is not kept"},
     {kRuleNotFound, "RULE_NOT_FOUND", 404, "the rules have no such rule or tier"},
+    {kDenialNotFound, "DENIAL_NOT_FOUND", 404,
+     "the id is forged or damaged, or was made with another receipts.secret_file"},
     {kNoRules, "NO_RULES", 404, "the store has no version of the rules yet"},
     {kNoLimit, "NO_LIMIT", 404, "no limit matches"},
     {kMethodNotAllowed, "METHOD_NOT_ALLOWED", 405,

@@ -42,6 +42,7 @@ enum class ProblemCode : std::uint8_t {
   kSlotNotHeld,
   kVersionNotFound,
   kRuleNotFound,
+  kDenialNotFound,
   kNoRules,
   kNoLimit,
   kMethodNotAllowed,

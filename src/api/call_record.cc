@@ -24,7 +24,8 @@ std::string_view RuleOf(const rules::Rule* rule) {
 
 float UtilizationOf(const Verdict& verdict) {
   if (verdict.limit <= 0) return 0;
-  const auto used = static_cast<float>(std::max<std::int64_t>(verdict.limit - verdict.remaining, 0));
+  const auto used =
+      static_cast<float>(std::max<std::int64_t>(verdict.limit - verdict.remaining, 0));
   return used / static_cast<float>(verdict.limit);
 }
 

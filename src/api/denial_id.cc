@@ -14,17 +14,17 @@
 namespace sluice::api {
 namespace {
 
-using std::chrono::milliseconds;
+using Millis = std::chrono::milliseconds;
 
-constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kDegraded = 1;
+constexpr std::uint64_t kIdFormat = 1;
+constexpr std::uint64_t kDegradedFlag = 1;
 constexpr std::uint64_t kHashMask = (std::uint64_t{1} << 40) - 1;
-constexpr std::uint64_t kNever = 0xFFFFFFFF;
+constexpr std::uint64_t kNeverPasses = 0xFFFFFFFF;
 
-using Key = std::array<unsigned char, 32>;
+using CipherKey = std::array<unsigned char, 32>;
 
-Key DeriveKey(std::string_view secret, std::string_view purpose) {
-  Key key{};
+CipherKey DeriveKey(std::string_view secret, std::string_view purpose) {
+  CipherKey key{};
   unsigned size = 0;
   HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
        reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(), key.data(), &size);
@@ -44,10 +44,10 @@ std::int64_t Lengthen(std::uint64_t three) {
   return static_cast<std::int64_t>(mantissa << (three >> kMantissaBits & 31));
 }
 
-std::uint64_t MillisOf(Micros wait) {
-  if (wait < Micros{0}) return kNever;
-  const auto millis = static_cast<std::uint64_t>(std::chrono::ceil<milliseconds>(wait).count());
-  return std::min(millis, kNever - 1);
+std::uint64_t WaitMillis(Micros wait) {
+  if (wait < Micros{0}) return kNeverPasses;
+  const auto millis = static_cast<std::uint64_t>(std::chrono::ceil<Millis>(wait).count());
+  return std::min(millis, kNeverPasses - 1);
 }
 
 }  // namespace
@@ -65,14 +65,12 @@ std::uint32_t ShortFingerprint(std::string_view fingerprint) {
   return number;
 }
 
-void DenialIds::Free::operator()(evp_cipher_ctx_st* context) const {
-  EVP_CIPHER_CTX_free(context);
-}
+void DenialIds::Free::operator()(evp_cipher_ctx_st* context) const { EVP_CIPHER_CTX_free(context); }
 
 DenialIds::DenialIds(std::string_view secret)
     : mac_(EVP_CIPHER_CTX_new()), cipher_(EVP_CIPHER_CTX_new()) {
-  const Key mac_key = DeriveKey(secret, "sluice denial id: authentication");
-  const Key cipher_key = DeriveKey(secret, "sluice denial id: encryption");
+  const CipherKey mac_key = DeriveKey(secret, "sluice denial id: authentication");
+  const CipherKey cipher_key = DeriveKey(secret, "sluice denial id: encryption");
   const Tag zero{};
   EVP_EncryptInit_ex(mac_.get(), EVP_aes_256_cbc(), nullptr, mac_key.data(), zero.data());
   EVP_CIPHER_CTX_set_padding(mac_.get(), 0);
@@ -106,14 +104,13 @@ void DenialIds::Append(const DenialFacts& facts, std::string& out) const {
   const auto put = [&at](std::uint64_t number, int size) {
     for (; size > 0; --size, number >>= 8) *at++ = static_cast<unsigned char>(number);
   };
-  put(kFormat, 1);
-  put(facts.degraded ? kDegraded : 0, 1);
-  put(static_cast<std::uint64_t>(
-          std::chrono::floor<milliseconds>(facts.time.time_since_epoch()).count()),
+  put(kIdFormat, 1);
+  put(facts.degraded ? kDegradedFlag : 0, 1);
+  put(static_cast<std::uint64_t>(std::chrono::floor<Millis>(facts.time.time_since_epoch()).count()),
       6);
   put(facts.limit_hash, 5);
   put(facts.rules_fingerprint, 4);
-  put(MillisOf(facts.wait), 4);
+  put(WaitMillis(facts.wait), 4);
   put(Shorten(facts.cap), 3);
   put(Shorten(facts.remaining), 3);
   put(Shorten(facts.cost), 3);
@@ -143,14 +140,14 @@ std::optional<DenialFacts> DenialIds::Read(std::string_view text) const {
     for (int i = 0; i < size; ++i) number |= std::uint64_t{*at++} << (8 * i);
     return number;
   };
-  if (take(1) != kFormat) return std::nullopt;
+  if (take(1) != kIdFormat) return std::nullopt;
   DenialFacts facts;
-  facts.degraded = (take(1) & kDegraded) != 0;
-  facts.time = WallTime{milliseconds(static_cast<std::int64_t>(take(6)))};
+  facts.degraded = (take(1) & kDegradedFlag) != 0;
+  facts.time = WallTime{Millis(static_cast<std::int64_t>(take(6)))};
   facts.limit_hash = take(5);
   facts.rules_fingerprint = static_cast<std::uint32_t>(take(4));
   const std::uint64_t wait = take(4);
-  facts.wait = wait == kNever ? Micros{-1} : milliseconds(static_cast<std::int64_t>(wait));
+  facts.wait = wait == kNeverPasses ? Micros{-1} : Millis(static_cast<std::int64_t>(wait));
   facts.cap = Lengthen(take(3));
   facts.remaining = Lengthen(take(3));
   facts.cost = Lengthen(take(3));

@@ -16,11 +16,11 @@ namespace sluice::api {
 
 /// What the id of a denial says.
 struct DenialFacts {
-  WallTime time{};                  ///< To a millisecond.
-  std::uint64_t limit_hash = 0;     ///< Of rule and limit: see HashOfLimit. 40 bits.
+  WallTime time{};                      ///< To a millisecond.
+  std::uint64_t limit_hash = 0;         ///< Of rule and limit: see HashOfLimit. 40 bits.
   std::uint32_t rules_fingerprint = 0;  ///< See ShortFingerprint.
-  bool degraded = false;            ///< Decided without the store.
-  std::int64_t cap = 0;             ///< Numbers above 2^19 are rounded, by 2^-19 at most.
+  bool degraded = false;                ///< Decided without the store.
+  std::int64_t cap = 0;                 ///< Numbers above 2^19 are rounded, by 2^-19 at most.
   std::int64_t remaining = 0;
   std::int64_t cost = 0;
   Micros wait{0};  ///< Until the call would have passed, to a millisecond; negative: never.

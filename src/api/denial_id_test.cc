@@ -9,20 +9,18 @@
 namespace sluice::api {
 namespace {
 
-using std::chrono::milliseconds;
-
-DenialFacts Example() {
-  return {.time = WallTime{milliseconds(1'763'000'000'123)},
+DenialFacts ExampleFacts() {
+  return {.time = WallTime{std::chrono::milliseconds(1'763'000'000'123)},
           .limit_hash = HashOfLimit("search", "per minute"),
           .rules_fingerprint = ShortFingerprint("0123abcdef"),
           .degraded = false,
           .cap = 100,
           .remaining = 3,
           .cost = 5,
-          .wait = milliseconds(2'400)};
+          .wait = std::chrono::milliseconds(2'400)};
 }
 
-std::string IdOf(const DenialIds& ids, const DenialFacts& facts) {
+std::string IdTextOf(const DenialIds& ids, const DenialFacts& facts) {
   std::string id;
   ids.Append(facts, id);
   return id;
@@ -30,20 +28,20 @@ std::string IdOf(const DenialIds& ids, const DenialFacts& facts) {
 
 TEST(DenialIds, AnyServerWithTheSameSecretReadsAnId) {
   const DenialIds ids("secret");
-  const std::string id = IdOf(ids, Example());
+  const std::string id = IdTextOf(ids, ExampleFacts());
   EXPECT_EQ(id.size(), DenialIds::kTextBytes);
-  EXPECT_EQ(DenialIds("secret").Read(id), Example());
-  EXPECT_EQ(IdOf(ids, Example()), id);  // No state is kept in between.
-  DenialFacts never = Example();
+  EXPECT_EQ(DenialIds("secret").Read(id), ExampleFacts());
+  EXPECT_EQ(IdTextOf(ids, ExampleFacts()), id);  // No state is kept in between.
+  DenialFacts never = ExampleFacts();
   never.wait = Micros{-1};
   never.degraded = true;
-  EXPECT_EQ(ids.Read(IdOf(ids, never)), never);
-  EXPECT_NE(IdOf(ids, never).substr(0, 16), id.substr(0, 16));
+  EXPECT_EQ(ids.Read(IdTextOf(ids, never)), never);
+  EXPECT_NE(IdTextOf(ids, never).substr(0, 16), id.substr(0, 16));
 }
 
 TEST(DenialIds, ForgedDamagedAndForeignIdsAreNotRead) {
   const DenialIds ids("secret");
-  const std::string id = IdOf(ids, Example());
+  const std::string id = IdTextOf(ids, ExampleFacts());
   EXPECT_FALSE(DenialIds("another secret").Read(id));
   for (std::size_t i = 0; i < id.size(); ++i) {
     std::string changed = id;
@@ -60,11 +58,11 @@ TEST(DenialIds, LargeNumbersAreRoundedAndSmallOnesAreExact) {
   const DenialIds ids("secret");
   std::mt19937_64 random(5);
   for (int i = 0; i < 2000; ++i) {
-    DenialFacts facts = Example();
+    DenialFacts facts = ExampleFacts();
     const int bits = static_cast<int>(random() % 50);
     facts.cap = static_cast<std::int64_t>(random() >> (63 - bits));
     facts.remaining = static_cast<std::int64_t>(random() % (1U << 19));
-    const auto read = ids.Read(IdOf(ids, facts));
+    const auto read = ids.Read(IdTextOf(ids, facts));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->remaining, facts.remaining);
     EXPECT_LE(read->cap, facts.cap);

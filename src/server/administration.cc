@@ -31,7 +31,7 @@ std::string BreakerState(const std::vector<std::unique_ptr<Worker>>& workers) {
 }
 
 Administration::Administration(net::Loop& loop, const ServerParts& parts)
-    : loop_(loop), parts_(parts) {
+    : loop_(loop), parts_(parts), insight_(parts.insight, loop) {
   if (parts.authority != nullptr) rule_tasks_.emplace(*parts.authority, loop);
 }
 

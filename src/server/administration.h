@@ -10,6 +10,7 @@
 
 #include "api/admin/admin_services.h"
 #include "net/loop.h"
+#include "server/insight.h"
 #include "server/room_watch.h"
 #include "server/rule_authority.h"
 #include "server/shared.h"
@@ -45,6 +46,7 @@ struct ServerParts {
   const RoomWatch& request_keys_room;
   MetricsWork& metrics_work;
   RulesWork& rules_work;
+  Insight& insight;
   RuleAuthority* authority;  ///< Null: the rules come from a file.
 };
 
@@ -74,6 +76,7 @@ class Administration final : public api::AdminServices {
   void ReloadRules(RulesDone done) override;
   void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) override;
   api::RuleTasks* rule_tasks() override { return rule_tasks_ ? &*rule_tasks_ : nullptr; }
+  api::InsightServices* insight() override { return &insight_; }
   void Audit(control::Origin origin, std::string action, std::string target) override;
 
  private:
@@ -83,6 +86,7 @@ class Administration final : public api::AdminServices {
 
   net::Loop& loop_;
   const ServerParts parts_;
+  LoopInsightServices insight_;
   std::optional<LoopRuleTasks> rule_tasks_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/live.h"
 #include "net/tls_context.h"
+#include "server/insight.h"
 #include "server/rule_authority.h"
 #include "server/shared.h"
 #include "server/worker.h"
@@ -26,7 +27,7 @@ struct ListenerGroupFigures {
 /// thread. `authority` is null if the rules come from a file.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> listener_groups,
-                         const RuleAuthority* authority, api::MetricsFormat format,
-                         std::string& out);
+                         const RuleAuthority* authority, const InsightMetrics& insight,
+                         api::MetricsFormat format, std::string& out);
 
 }  // namespace sluice::server

@@ -106,6 +106,7 @@ Server::Server(const settings::Config& config)
       memory_(ConnectionMemoryOf(config)) {}
 
 Server::~Server() {
+  insight_.Stop();
   metrics_work_.Stop();
   rules_work_.Stop();
   if (authority_) authority_->Stop();
@@ -140,6 +141,7 @@ Result<bool> Server::Prepare() {
                           &Server::LoadRules, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
+  if (auto log = insight_.OpenLog(); !log) add_error(log.error());
   if (errors) return *errors;
   if (shared_.config.control.traffic_sample && authority_) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
@@ -155,6 +157,7 @@ Result<bool> Server::Prepare() {
                           .request_keys_room = request_keys_room_,
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
+                          .insight = insight_,
                           .authority = authority_.get()};
   loops_.Do([this, &parts](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_,
@@ -172,6 +175,7 @@ Result<bool> Server::Prepare() {
       shared_.config, trusted_, [this](std::size_t i) -> Worker& { return *workers_[i]; });
   if (auto open = listeners_->Open(); !open) return open;
   if (auto started = StartRuleAuthority(); !started) return started;
+  insight_.Start(NodeAddress(listeners_->addresses()));
   return reloader_.Start();
 }
 
@@ -328,6 +332,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                                      .on_reload =
                                          [&] {
                                            systemd.Reloading();
+                                           insight_.ReopenLog();
                                            ++reloads;
                                            rules_work_.Ask({.everything = true}, main_,
                                                            [&](const auto& /*report*/) {
@@ -395,7 +400,8 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
   std::string page;
-  AppendServerMetrics(shared_, workers, listeners_->Figures(), authority_.get(), format, page);
+  AppendServerMetrics(shared_, workers, listeners_->Figures(), authority_.get(), insight_.Metrics(),
+                      format, page);
   return page;
 }
 

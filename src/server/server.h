@@ -14,6 +14,7 @@
 #include "net/loops.h"
 #include "net/timer.h"
 #include "server/administration.h"
+#include "server/insight.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
 #include "server/reloader.h"
@@ -97,6 +98,7 @@ class Server final {
   RoomWatch request_keys_room_;
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
+  Insight insight_{shared_, loops_, workers_};
   std::unique_ptr<RuleAuthority> authority_;  ///< Null: the rules come from a file.
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
   // and the loops of connections never wait for them.

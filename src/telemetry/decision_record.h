@@ -16,18 +16,18 @@ namespace sluice::telemetry {
 struct DecisionRecord {
   WallTime time{};
   bool allowed = false;
-  bool degraded = false;   ///< Made without the store.
-  bool is_secret = false;  ///< The key contains an API key that is not hashed.
+  bool degraded = false;       ///< Made without the store.
+  bool is_secret = false;      ///< The key contains an API key that is not hashed.
   std::uint16_t protocol = 0;  ///< Numbers of enums that the recorder has.
   std::uint16_t outcome = 0;
-  std::uint64_t rules = 0;       ///< Number of the active version of the rules.
-  std::int64_t cap = 0;          ///< The limit itself.
+  std::uint64_t rules = 0;  ///< Number of the active version of the rules.
+  std::int64_t cap = 0;     ///< The limit itself.
   std::int64_t remaining = 0;
   std::int64_t cost = 0;
-  Micros wait{0};                ///< Until the same call passes; negative: never.
+  Micros wait{0};  ///< Until the same call passes; negative: never.
   std::string_view rule{};
   std::string_view limit{};
-  std::string_view tag{};        ///< The key: see base/key.h.
+  std::string_view tag{};  ///< The key: see base/key.h.
   std::string_view rest{};
   std::span<const Attribute> attributes{};
 };

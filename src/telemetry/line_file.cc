@@ -94,8 +94,8 @@ void LineFile::Run() {
 // Before each portion of lines: two system calls for up to megabytes.
 void LineFile::ReopenIfMoved(bool requested) {
   if (path_ == kStandardOutput) return;
-  struct stat at_path {};
-  struct stat ours {};
+  struct stat at_path{};
+  struct stat ours{};
   const bool same = fd_ >= 0 && stat(path_.c_str(), &at_path) == 0 && fstat(fd_, &ours) == 0 &&
                     at_path.st_ino == ours.st_ino && at_path.st_dev == ours.st_dev;
   if (same && !requested) return;

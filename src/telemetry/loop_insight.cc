@@ -31,27 +31,24 @@ LoopInsight::LoopInsight(const KeyHasher& hasher, const LoopInsightOptions& opti
 
 void LoopInsight::CountDenied(const ConsumerUse& use, std::uint32_t weight) {
   sketches_->max_denied_weight = std::max(sketches_->max_denied_weight, weight);
-  const std::uint64_t hash =
-      hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
+  const std::uint64_t hash = hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
   Count(TopDimension::kDenied, hash, use, 1, weight);
 }
 
 void LoopInsight::CountAllowed(const ConsumerUse& use, std::uint32_t weight) {
   sketches_->max_allowed_weight = std::max(sketches_->max_allowed_weight, weight);
-  const std::uint64_t hash =
-      hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
+  const std::uint64_t hash = hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
   Count(TopDimension::kAllowed, hash, use, 1, weight);
   if (use.cost > 0) Count(TopDimension::kCost, hash, use, use.cost, weight);
 }
 
 void LoopInsight::Count(TopDimension dimension, std::uint64_t hash, const ConsumerUse& use,
                         std::uint64_t amount, std::uint32_t weight) {
-  const double variance =
-      weight == 1 ? 0
-                  : static_cast<double>(amount) * static_cast<double>(amount) * weight *
-                        (weight - 1);
-  const SpaceSaving::Added added = sketches_->sketches[static_cast<std::size_t>(dimension)].Add(
-      hash, amount * weight, variance);
+  const double variance = weight == 1 ? 0
+                                      : static_cast<double>(amount) * static_cast<double>(amount) *
+                                            weight * (weight - 1);
+  const SpaceSaving::Added added =
+      sketches_->sketches[static_cast<std::size_t>(dimension)].Add(hash, amount * weight, variance);
   if (added.is_new) added.counter.text.Set(use.rule, use.tag, use.rest, use.is_secret);
   added.counter.utilization = use.utilization;
   if (!has_counts_.load(std::memory_order_relaxed)) {

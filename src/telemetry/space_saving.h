@@ -44,9 +44,9 @@ class SpaceSaving {
   struct Counter {
     std::uint64_t hash = 0;  ///< Of the item, under a secret of the process.
     std::uint64_t count = 0;
-    std::uint64_t error = 0;   ///< The count of the item that it replaced.
-    double variance = 0;       ///< Of `count`, because calls were sampled.
-    float utilization = 0;     ///< Of the limit, at the last decision.
+    std::uint64_t error = 0;    ///< The count of the item that it replaced.
+    double variance = 0;        ///< Of `count`, because calls were sampled.
+    float utilization = 0;      ///< Of the limit, at the last decision.
     std::uint64_t largest = 0;  ///< Amount that was added at once.
     PairText text;
   };

@@ -34,8 +34,7 @@ double QuantileSeconds(const std::array<std::uint64_t, kBuckets>& buckets, doubl
   for (std::size_t i = 0; i < kBucketEnds.size(); ++i) {
     const auto count = static_cast<double>(buckets[i]);
     if (below + count >= rank && count > 0) {
-      const double begin =
-          i == 0 ? 0 : std::chrono::duration<double>(kBucketEnds[i - 1]).count();
+      const double begin = i == 0 ? 0 : std::chrono::duration<double>(kBucketEnds[i - 1]).count();
       const double end = std::chrono::duration<double>(kBucketEnds[i]).count();
       return begin + (end - begin) * (rank - below) / count;
     }

@@ -17,7 +17,7 @@ struct CallTotals {
   std::uint64_t checks = 0;
   std::uint64_t denials = 0;
   std::uint64_t degraded = 0;
-  std::uint64_t lease_hits = 0;    ///< Decided from memory.
+  std::uint64_t lease_hits = 0;     ///< Decided from memory.
   std::uint64_t lease_fetches = 0;  ///< Requests for leases.
   std::array<std::uint64_t, kBuckets> latency{};
 };
@@ -62,7 +62,7 @@ class TimeSeries {
     std::size_t next = 0;
     std::size_t filled = 0;
     std::int64_t step_number = -1;  ///< Of the step under way; -1: none yet.
-    CallTotals at_begin;         ///< Of it.
+    CallTotals at_begin;            ///< Of it.
   };
 
   std::array<Ring, kLevels.size()> rings_;

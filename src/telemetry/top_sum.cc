@@ -23,8 +23,8 @@ std::uint64_t TopRow::Error() const {
   const std::uint64_t counted = std::max(over, under);
   if (!is_sampled) return counted;
   // The second term is for small numbers, of which the variance is not known well.
-  const double sampled = kDeviations * std::sqrt(variance) +
-                         kDeviations * kDeviations * static_cast<double>(largest);
+  const double sampled =
+      kDeviations * std::sqrt(variance) + kDeviations * kDeviations * static_cast<double>(largest);
   return counted + static_cast<std::uint64_t>(std::ceil(sampled));
 }
 

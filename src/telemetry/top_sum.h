@@ -17,15 +17,15 @@ struct TopRow {
   std::uint64_t hash = 0;
   std::string rule{};
   std::string key{};
-  bool is_secret = false;    ///< The key contains an API key.
+  bool is_secret = false;  ///< The key contains an API key.
   std::uint64_t count = 0;
-  std::uint64_t over = 0;    ///< `count` is too large by at most so much,
-  std::uint64_t under = 0;   ///< or too small by at most so much.
-  double variance = 0;       ///< Of `count`, because calls were sampled.
+  std::uint64_t over = 0;     ///< `count` is too large by at most so much,
+  std::uint64_t under = 0;    ///< or too small by at most so much.
+  double variance = 0;        ///< Of `count`, because calls were sampled.
   std::uint64_t largest = 0;  ///< Amount that one sampled call added or could have.
-  bool is_sampled = false;   ///< Some calls were left out at random.
-  double utilization = 0;    ///< Of the limit, at `last`.
-  WallTime last{};           ///< When it was last counted, to a second.
+  bool is_sampled = false;    ///< Some calls were left out at random.
+  double utilization = 0;     ///< Of the limit, at `last`.
+  WallTime last{};            ///< When it was last counted, to a second.
 
   /// |true amount − count| is at most this: for certain, or with sampled calls in all but one of
   /// ten thousand cases.
@@ -34,7 +34,7 @@ struct TopRow {
 
 /// The largest consumers of a stretch of time.
 struct TopSlice {
-  std::vector<TopRow> rows{};     ///< The largest counts first.
+  std::vector<TopRow> rows{};    ///< The largest counts first.
   std::uint64_t max_absent = 0;  ///< The most that a consumer may have that has no row.
 };
 

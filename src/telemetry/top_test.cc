@@ -127,7 +127,8 @@ TEST(SpaceSavingTest, CountsAreWithinTheirBoundsForEveryItemOfEveryStream) {
 TEST(SpaceSavingTest, IsExactForFewItems) {
   SpaceSaving sketch;
   for (int round = 0; round < 5; ++round) {
-    for (std::uint64_t item = 0; item < SpaceSaving::kCounters; ++item) AddTo(sketch, item, item + 1);
+    for (std::uint64_t item = 0; item < SpaceSaving::kCounters; ++item)
+      AddTo(sketch, item, item + 1);
   }
   ASSERT_EQ(sketch.counters().size(), SpaceSaving::kCounters);
   for (const SpaceSaving::Counter& counter : sketch.counters()) {

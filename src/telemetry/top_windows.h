@@ -38,7 +38,7 @@ class TopWindows {
  private:
   struct Level {
     Micros length;
-    std::size_t slices;  ///< Finished ones that a window has beside the current.
+    std::size_t slices;       ///< Finished ones that a window has beside the current.
     std::int64_t number = 0;  ///< Of the current slice, since 1970.
     TopSum current{};         ///< Finished slices of the level below; for the first, all calls.
     struct Finished {
@@ -48,10 +48,9 @@ class TopWindows {
     std::deque<Finished> finished{};
   };
 
-  std::array<Level, kTopWindows> levels_ = {
-      Level{.length = std::chrono::seconds(10), .slices = 5},
-      Level{.length = std::chrono::minutes(1), .slices = 9},
-      Level{.length = std::chrono::minutes(10), .slices = 5}};
+  std::array<Level, kTopWindows> levels_ = {Level{.length = std::chrono::seconds(10), .slices = 5},
+                                            Level{.length = std::chrono::minutes(1), .slices = 9},
+                                            Level{.length = std::chrono::minutes(10), .slices = 5}};
 };
 
 }  // namespace sluice::telemetry

@@ -21,6 +21,7 @@
 
 namespace sluice::api {
 
+class InsightServices;
 class RuleTasks;
 
 using telemetry::MetricsFormat;
@@ -69,6 +70,9 @@ class AdminServices {
 
   /// Runs requests to the rule service; null: the rules come from a file.
   [[nodiscard]] virtual RuleTasks* rule_tasks() { return nullptr; }
+
+  /// Reports about recent calls; null: there are none.
+  [[nodiscard]] virtual InsightServices* insight() { return nullptr; }
 
   /// Appends an administrator's action, such as "enforcement.set", to the audit log if the rules
   /// come from a store.

@@ -172,8 +172,7 @@ void DenialWriter::AppendForLog(const DecisionRecord& record,
                                 const identity::Identifier& identifier, std::string& out) {
   JsonWriter json(out);
   json.BeginObject();
-  AppendMembers(
-      record, [&](std::string_view key) { return KeyForRecord(identifier, key); }, json);
+  AppendMembers(record, [&](std::string_view key) { return KeyForRecord(identifier, key); }, json);
   json.EndObject();
   out += '\n';
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/denial_id.h"
+#include "base/json_writer.h"
 #include "base/live.h"
 #include "identity/identifier.h"
 #include "identity/principal.h"
@@ -36,8 +37,8 @@ class DenialWriter {
   void Append(const telemetry::DecisionRecord& record, std::uint64_t sequence,
               const identity::Principal& principal, std::string& out);
   /// As it may be kept: keys are digests. Appends one line.
-  void AppendForLog(const telemetry::DecisionRecord& record,
-                    const identity::Identifier& identifier, std::string& out);
+  void AppendForLog(const telemetry::DecisionRecord& record, const identity::Identifier& identifier,
+                    std::string& out);
   /// The object that answers for an id. Nothing: this server can't read it.
   [[nodiscard]] std::optional<std::string> Explain(std::string_view id) const;
 
@@ -49,7 +50,7 @@ class DenialWriter {
 
   template <typename ShowKey>
   void AppendMembers(const telemetry::DecisionRecord& record, const ShowKey& show_key,
-                     class sluice::JsonWriter& json);
+                     JsonWriter& json);
   const VersionName& NameOf(std::uint64_t rules);
 
   const std::string node_;

@@ -42,8 +42,8 @@ class InsightServices {
   virtual bool Run(std::function<void(InsightReader& reader)> task, std::function<void()> done) = 0;
 
   /// Calls `deliver` on this loop with denials as they happen, beginning with the last `replay` of
-  /// the ring. A batch that is not delivered yet holds back the next: denials are dropped meanwhile.
-  /// Null: there are as many viewers as may be.
+  /// the ring. A batch that is not delivered yet holds back the next: denials are dropped
+  /// meanwhile. Null: there are as many viewers as may be.
   virtual std::unique_ptr<DenialSubscription> Watch(
       DenialFilter filter, identity::Principal principal, std::size_t replay,
       std::function<void(const DenialBatch& batch)> deliver) = 0;

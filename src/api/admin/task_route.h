@@ -41,6 +41,10 @@ struct TaskReply {
 void RunTask(HttpExchange& exchange, TaskKind kind,
              std::function<TaskReply(ControlServices& services)> task);
 
+struct InsightReader;
+/// The same for a report about recent calls, made by the thread that collects them.
+void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReader& reader)> task);
+
 /// Returns a parameter of the request's path, decoded. Nothing: it can't be decoded, and the
 /// request was refused.
 [[nodiscard]] std::optional<std::string> ReadPathParameter(HttpExchange& exchange,

@@ -23,6 +23,7 @@ enum class RouteUse : std::uint8_t {
   kGeneral,
   kChecks,     ///< Makes a call of checks, which can be decided together with those around it.
   kOperators,  ///< Answered on reserved connections; so is all for administrators.
+  kStreams,    ///< Its response may go on for as long as the client stays.
   kDocuments,  ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
 };
 
@@ -114,6 +115,12 @@ void RunRestoreVersion(HttpExchange& exchange);
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc
 void RunReadAudit(HttpExchange& exchange);
+// admin/insight.cc
+void RunTop(HttpExchange& exchange);
+void RunSeries(HttpExchange& exchange);
+void RunExplainDenial(HttpExchange& exchange);
+// admin/denials.cc
+void RunDenials(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

@@ -94,6 +94,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
     });
   }
 
+  InsightServices* insight() override { return insight_services; }
   RuleTasks* rule_tasks() override { return rule_service == nullptr ? nullptr : this; }
   void Audit(control::Origin origin, std::string action, std::string target) override {
     audits.push_back(origin.author + " " + action + " " + target);
@@ -119,6 +120,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   std::string token;
   std::optional<identity::TokenGuard> guard;  ///< Of `token`; made at the first CheckToken.
   std::size_t token_failures = 0;
+  InsightServices* insight_services = nullptr;  ///< Not owned.
   std::string level = "info";
   Health health;
   std::vector<std::function<void()>> slow_work;
