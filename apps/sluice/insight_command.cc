@@ -19,10 +19,8 @@
 namespace sluice::app {
 namespace {
 
-using http_client::Response;
-
-constexpr int kFailed = 1;
-constexpr Micros kPollInterval = std::chrono::milliseconds(500);
+constexpr int kCommandFailed = 1;
+constexpr Micros kTailInterval = std::chrono::milliseconds(500);
 
 class Target {
  public:
@@ -42,14 +40,9 @@ class Target {
   bool has_query_ = false;
 };
 
-void PrintBody(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
-}
-
 int RefuseAnswer() {
   std::fprintf(stderr, "the server's answer is not JSON\n");
-  return kFailed;
+  return kCommandFailed;
 }
 
 std::string PercentOf(const std::string& share) {
@@ -58,8 +51,8 @@ std::string PercentOf(const std::string& share) {
 }
 
 void PrintTop(const JsonValue& body, const TopOptions& options) {
-  using Align = TextTable::Align;
-  TextTable table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  TextTable table({TextTable::Align::kRight, TextTable::Align::kRight, TextTable::Align::kRight,
+                   TextTable::Align::kLeft, TextTable::Align::kLeft});
   table.Add({options.by == "utilization" ? "calls" : options.by, "error", "used", "rule", "key"});
   const auto rows = body.Find("rows");
   std::size_t count = 0;
@@ -132,13 +125,13 @@ std::optional<std::uint64_t> PrintDenials(std::string_view lines, bool json, std
 
 int ShowTop(const TopOptions& options) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kCommandFailed;
   Target target("/admin/v1/top");
   target.Add("by", options.by).Add("window", options.window).Add("rule", options.rule);
   target.Add("limit", std::to_string(options.limit));
   target.Add("scope", options.cluster ? "cluster" : "node");
   const auto response = remote->SendSuccessfully({.target = target.text()});
-  if (!response) return kFailed;
+  if (!response) return kCommandFailed;
   if (options.remote.json) {
     PrintBody(*response);
     return 0;
@@ -153,7 +146,7 @@ int ShowTop(const TopOptions& options) {
 // Polls: a poll has all denials since the last one, unless there were more than the server keeps.
 int TailDenials(const TailOptions& options) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kCommandFailed;
   std::string last = std::to_string(options.last);
   std::uint64_t sequence = 0;
   for (;;) {
@@ -161,23 +154,23 @@ int TailDenials(const TailOptions& options) {
     target.Add("follow", "0").Add("rule", options.rule).Add("key", options.key);
     target.Add("last", last).Add("after", std::to_string(sequence));
     const auto response = remote->SendSuccessfully({.target = target.text()});
-    if (!response) return kFailed;
+    if (!response) return kCommandFailed;
     const auto printed = PrintDenials(response->body, options.remote.json, sequence);
     if (!printed) return RefuseAnswer();
     if (options.no_follow) return 0;
     sequence = *printed;
     last.clear();
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kTailInterval);
   }
 }
 
 int ExplainDenial(const WhyOptions& options) {
   auto remote = Remote::Create(options.remote);
-  if (!remote) return kFailed;
+  if (!remote) return kCommandFailed;
   std::string target = "/admin/v1/denials/";
   AppendPercentEncoded(options.id, target);
   const auto response = remote->SendSuccessfully({.target = target});
-  if (!response) return kFailed;
+  if (!response) return kCommandFailed;
   if (options.remote.json) {
     PrintBody(*response);
     return 0;

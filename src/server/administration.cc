@@ -74,11 +74,23 @@ void Administration::ReloadRules(RulesDone done) {
 }
 
 void Administration::RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) {
+  LogAction(origin, "rules.rollback", std::to_string(version));
   parts_.rules_work.Ask({.roll_back_to = version, .origin = std::move(origin)}, loop_,
                         std::move(done));
 }
 
+void Administration::LogAction(const control::Origin& origin, std::string_view action,
+                               std::string_view target) {
+  parts_.shared.log.Write(telemetry::LogLevel::kInfo, "administrative action",
+                          {{"action", action},
+                           {"target", target},
+                           {"author", origin.author},
+                           {"authentication", origin.authentication},
+                           {"address", origin.address}});
+}
+
 void Administration::Audit(control::Origin origin, std::string action, std::string target) {
+  LogAction(origin, action, target);
   if (parts_.authority == nullptr) return;
   parts_.authority->Audit(std::move(origin), std::move(action), std::move(target));
 }

@@ -80,6 +80,8 @@ class Administration final : public api::AdminServices {
   void Audit(control::Origin origin, std::string action, std::string target) override;
 
  private:
+  /// Logs what an administrator does.
+  void LogAction(const control::Origin& origin, std::string_view action, std::string_view target);
   [[nodiscard]] api::Condition MemoryCondition() const;
   [[nodiscard]] api::Condition RequestKeysCondition() const;
   [[nodiscard]] api::Condition ConnectionMemoryCondition() const;
