@@ -23,6 +23,7 @@ constexpr std::string_view kJsonLines = "application/x-ndjson";
 // A response is held in memory until the client has read it. The newest denials are kept.
 constexpr std::size_t kMostListBytes = std::size_t{8} << 20;
 constexpr std::size_t kMaxReplay = 1000;
+constexpr std::size_t kRoomAfterDropping = 8192;
 constexpr Micros kMaxHeartbeat = std::chrono::seconds(10);
 // A client connects again after that, and shows its token again.
 constexpr Micros kMaxStreamTime = std::chrono::hours(1);
@@ -79,7 +80,9 @@ class DenialStream final : public HttpStream {
     last_write_ = SteadyClock::Now();
   }
 
+  // Not into the last bytes: they would be full of such lines.
   bool WriteDropped() {
+    if (sink_->room() < kRoomAfterDropping) return false;
     text_.clear();
     const std::string json = "{\"dropped\":" + std::to_string(dropped_) + "}";
     if (format_ == DenialFormat::kEvents) {

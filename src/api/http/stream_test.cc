@@ -72,7 +72,7 @@ TEST_F(StreamTest, DenialsAreSentAsEventsInChunksUntilTheServerDrains) {
   EXPECT_THAT(head, HasSubstr("Cache-Control: no-store\r\n"));
   EXPECT_FALSE(session_->closing());
   viewer_.Deliver({.denials = {{7, R"({"key":"a"})"}}});
-  EXPECT_EQ(Taken(), "2d\r\nid: 7\nevent: denial\ndata: {\"key\":\"a\"}\n\n\r\n");
+  EXPECT_EQ(Taken(), "27\r\nid: 7\nevent: denial\ndata: {\"key\":\"a\"}\n\n\r\n");
   EXPECT_FALSE(session_->in_request());
   session_->Drain();
   EXPECT_TRUE(session_->closing());
@@ -122,7 +122,7 @@ TEST_F(StreamTest, AQuietStreamHasHeartbeats) {
   session_->OnTimer(SteadyClock::Now() + 1s);
   EXPECT_EQ(Taken(), "");
   session_->OnTimer(SteadyClock::Now() + 11s);
-  EXPECT_EQ(Taken(), "e\r\n: heartbeat\n\n\r\n");
+  EXPECT_EQ(Taken(), "d\r\n: heartbeat\n\n\r\n");
   session_->OnTimer(SteadyClock::Now() + 2h);  // The client shows its token again.
   EXPECT_TRUE(session_->closing());
 }
