@@ -29,7 +29,7 @@ void AddTail(CLI::App& app, std::function<int()>& action, TailOptions& options) 
       app.add_subcommand("tail", "Print the denials of a server, and new ones as they happen");
   command->footer("Example:\n  sluice tail --rule search --last 20");
   command->add_option("--rule", options.rule, "Only denials by this rule")->type_name("ID");
-  command->add_option("--key", options.key, "Only denials of this key")->type_name("KEY");
+  command->add_option("--caller", options.key, "Only denials of this key")->type_name("KEY");
   command->add_option("--last", options.last, "How many earlier denials to print first")
       ->type_name("N")
       ->capture_default_str();
