@@ -83,7 +83,7 @@ void PrintDenial(const JsonValue& denial) {
       line += " (" + limit + ")";
     }
     line += "  " + MemberText(denial, "key");
-    const std::string wait = MemberText(denial, "retryAfterMs");
+    const std::string wait = MemberText(denial, "retry_after_ms");
     line += wait == "-1" ? "  never passes" : "  passes in " + wait + " ms";
   }
   if (const auto attributes = denial.Find("attributes")) {
@@ -193,7 +193,7 @@ int ExplainDenial(const WhyOptions& options) {
                               MemberText(*numbers, "remaining") + ", cost " +
                               MemberText(*numbers, "cost")});
   }
-  const std::string passes_at = MemberText(*body, "passesAt");
+  const std::string passes_at = MemberText(*body, "passes_at");
   table.Add({"would have passed",
              passes_at.empty() ? "never: the cost exceeds the limit" : Shown(passes_at)});
   if (MemberText(*body, "degraded") == "true") table.Add({"decided", "without the store"});

@@ -1,5 +1,9 @@
 #include "remote_arguments.h"
 
+#include <string>
+
+#include "base/duration.h"
+
 namespace sluice::app {
 
 void AddRemote(CLI::App& command, RemoteOptions& options) {
@@ -24,6 +28,18 @@ void AddRemote(CLI::App& command, RemoteOptions& options) {
   command.add_flag("--plaintext-token", options.plaintext_token,
                    "Send the token over http to other machines, too");
   command.add_flag("--json", options.json, "Print JSON");
+}
+
+void AddWait(CLI::App& command, std::optional<Micros>& wait) {
+  command
+      .add_option_function<std::string>(
+          "--wait",
+          [&wait](const std::string& duration) {
+            wait = ParseDuration(duration);
+            if (!wait) throw CLI::ValidationError("--wait", "expected a time such as 2s");
+          },
+          "Wait so long for all nodes to apply it, as 2s")
+      ->type_name("TIME");
 }
 
 }  // namespace sluice::app

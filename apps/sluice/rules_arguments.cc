@@ -1,6 +1,5 @@
 #include "rules_arguments.h"
 
-#include "base/duration.h"
 #include "remote_arguments.h"
 
 namespace sluice::app {
@@ -35,16 +34,7 @@ void AddMember(CLI::App& rules, std::function<int()>& action, RulesOptions& opti
   if (flags.change) {
     command->add_option("--message", options.message, "The reason, for the history")
         ->type_name("TEXT");
-    command
-        ->add_option_function<std::string>(
-            "--wait",
-            [&options](const std::string& duration) {
-              const auto wait = ParseDuration(duration);
-              if (!wait) throw CLI::ValidationError("--wait", "expected a time such as 2s");
-              options.wait = *wait;
-            },
-            "Wait so long for all nodes to apply it, as 2s")
-        ->type_name("TIME");
+    AddWait(*command, options.wait);
   }
   AddRemote(*command, options.remote);
   command->callback(

@@ -164,7 +164,7 @@ NodeCount CountNodes(const JsonValue& body, const std::string& version) {
   if (!nodes) return count;
   for (const JsonValue node : *nodes) {
     const std::string state = MemberText(node, "state");
-    if (state == "gone") continue;
+    if (state == "gone" || MemberText(node, "rules_source") == "file") continue;
     ++count.of;
     if (superseded || MemberText(node, "version") == version) {
       ++count.applied;

@@ -36,7 +36,7 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kInvalidReceipt, "INVALID_RECEIPT", 400, "the receipt is damaged, forged or too old"},
     {kNotSupported, "NOT_SUPPORTED", 400, "the limit's algorithm does not support this operation"},
     {kMalformedRequest, "MALFORMED_REQUEST", 400, "not a valid HTTP request"},
-    {kUnauthorized, "UNAUTHORIZED", 401, "this needs the admin token"},
+    {kUnauthorized, "UNAUTHORIZED", 401, "this needs a token"},
     {kInvalidToken, "INVALID_TOKEN", 401, "the token is not valid"},
     {kForbidden, "FORBIDDEN", 403,
      "without an admin token this is answered on loopback and Unix sockets only"},

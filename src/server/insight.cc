@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <pthread.h>
+
+#include "api/admin/top_report.h"
 #include "base/clock.h"
 #include "server/worker.h"
 
@@ -17,6 +20,7 @@ constexpr Micros kTick = std::chrono::milliseconds(100);
 constexpr std::size_t kMaxWaitingTasks = 64;
 // For one viewer in one tick; the others count as dropped.
 constexpr std::size_t kMaxDenialsPerTick = 100;
+constexpr std::uint64_t kPublishSeconds = 5;
 
 }  // namespace
 
@@ -93,8 +97,10 @@ Result<bool> Insight::OpenLog() {
   return true;
 }
 
-void Insight::Start(const std::string& node) {
-  thread_.Do([this, &node] {
+void Insight::Start(const std::string& node, Publish publish) {
+  thread_.Do([this, &node, &publish] {
+    pthread_setname_np(pthread_self(), "sluice-insight");  // It is no loop of connections.
+    publish_ = std::move(publish);
     writer_.emplace(node, shared_.receipt_secret, shared_.rules);
     timer_ = std::make_unique<net::Timer>(thread_.loop(), [this] { Tick(); });
     Tick();
@@ -103,12 +109,23 @@ void Insight::Start(const std::string& node) {
 }
 
 void Insight::Stop() {
-  if (phase_.exchange(Phase::kStopped) != Phase::kCollecting) return;
-  thread_.Do([this] {
-    timer_.reset();
-    TakeInbox(TheSystemClock().Now());
-    viewers_.clear();
-  });
+  while (!TryStop(std::chrono::seconds(1))) {
+  }
+}
+
+bool Insight::TryStop(Micros timeout) {
+  if (phase_.exchange(Phase::kStopped) == Phase::kCollecting) {
+    thread_.loop().Post([this] {
+      timer_.reset();
+      publish_ = nullptr;
+      TakeInbox(TheSystemClock().Now());
+      viewers_.clear();
+      stopped_.set_value();
+    });
+    waits_for_stop_ = true;
+  }
+  if (waits_for_stop_ && done_.wait_for(timeout) != std::future_status::ready) return false;
+  return !log_ || log_->TryStop(timeout);
 }
 
 void Insight::ReopenLog() {
@@ -165,6 +182,8 @@ void Insight::Tick() {
     next_second_ = turn + std::chrono::seconds(1);
     for (telemetry::TopWindows& windows : state_.top) windows.Advance(now);
     SampleSeries(now);
+    ++seconds_;
+    PublishConsumers();
   }
   AskLoops(second);
   timer_->Set(turn + kTick);
@@ -214,9 +233,19 @@ void Insight::TakeInbox(WallTime now) {
     records.swap(inbox_->records);
     sketches.swap(inbox_->sketches);
   }
+  // In the order of their times, of whichever loop they are.
+  std::vector<std::pair<WallTime, std::string_view>> all;
+  for (const auto& buffer : records) {
+    buffer->ForEach([&all](std::string_view bytes) {
+      all.emplace_back(telemetry::ReadRecordTime(bytes), bytes);
+    });
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [time, bytes] : all) TakeRecord(bytes);
   const std::size_t spares = workers_.size();
   for (auto& buffer : records) {
-    TakeRecords(*buffer);
+    CountDropped(buffer->dropped());
     buffer->Clear();
     if (spare_records_.size() < spares) spare_records_.push_back(std::move(buffer));
   }
@@ -227,31 +256,32 @@ void Insight::TakeInbox(WallTime now) {
   }
 }
 
-void Insight::TakeRecords(const DecisionBuffer& buffer) {
+void Insight::TakeRecord(std::string_view bytes) {
   const settings::DecisionLogSettings& log = shared_.config.decision_log;
-  telemetry::ReadDecision read;
-  buffer.ForEach([&](std::string_view bytes) {
-    telemetry::ReadRecord(bytes, read);
-    bool is_logged = log_ != nullptr;
-    if (!read.record.allowed) {
-      const auto& entry = state_.denials.Append(bytes);
-      Rendered denial(*writer_, read.record, entry.sequence);
-      for (const auto& viewer : viewers_) Offer(*viewer, denial);
-      is_logged = is_logged && log.denied_every > 0 && --until_denial_logged_ == 0;
-      if (until_denial_logged_ == 0)
-        until_denial_logged_ = std::max<std::size_t>(log.denied_every, 1);
+  telemetry::ReadRecord(bytes, read_);
+  const telemetry::DecisionRecord& record = read_.record;
+  bool is_logged = log_ != nullptr;
+  if (!record.allowed) {
+    const auto& entry = state_.denials.Append(bytes);
+    Rendered denial(*writer_, record, entry.sequence);
+    for (const auto& viewer : viewers_) Offer(*viewer, denial);
+    is_logged = is_logged && log.denied_every > 0 && --until_denial_logged_ == 0;
+    if (until_denial_logged_ == 0) {
+      until_denial_logged_ = std::max<std::size_t>(log.denied_every, 1);
     }
-    if (!is_logged) return;
-    line_.clear();
-    writer_->AppendForLog(read.record, *identity_.Get(), line_);
-    log_->Write(line_);
-  });
-  if (const std::uint64_t dropped = buffer.dropped(); dropped > 0) {
-    dropped_records_.fetch_add(dropped);
-    state_.denials.AddDropped(dropped);
-    if (log_) log_->CountDropped(dropped);
-    for (const auto& viewer : viewers_) viewer->batch.dropped += dropped;
   }
+  if (!is_logged) return;
+  line_.clear();
+  writer_->AppendForLog(record, *identity_.Get(), line_);
+  log_->Write(line_);
+}
+
+void Insight::CountDropped(std::uint64_t records) {
+  if (records == 0) return;
+  dropped_records_.fetch_add(records);
+  state_.denials.AddDropped(records);
+  if (log_) log_->CountDropped(records);
+  for (const auto& viewer : viewers_) viewer->batch.dropped += records;
 }
 
 void Insight::TakeSketches(const ConsumerSketches& sketches, WallTime now) {
@@ -263,6 +293,19 @@ void Insight::TakeSketches(const ConsumerSketches& sketches, WallTime now) {
     const auto i = static_cast<std::size_t>(dimension);
     state_.top[i].Add(telemetry::SliceOf(sketches.sketches[i], weight, second), now);
   }
+}
+
+// Consumers of the last hour change slowly.
+void Insight::PublishConsumers() {
+  using telemetry::TopWindow;
+  const auto publish = [this](TopWindow window, std::uint64_t every) {
+    if (!publish_ || seconds_ % every != 0) return;
+    publish_(api::ReportNameOf(window), api::WriteTopReport(state_, window),
+             std::chrono::seconds(4 * every));
+  };
+  publish(TopWindow::kMinute, kPublishSeconds);
+  publish(TopWindow::kTenMinutes, kPublishSeconds);
+  publish(TopWindow::kHour, 6 * kPublishSeconds);
 }
 
 void Insight::SampleSeries(WallTime now) {

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/result.h>
@@ -62,10 +64,14 @@ class Insight {
 
   /// Opens the decision log, if there is one. Fails with kInvalidOptions.
   Result<bool> OpenLog();
+  /// Publishes a report of this node for the others, later; it is valid for `ttl`.
+  using Publish = std::function<void(std::string name, std::string text, Micros ttl)>;
   /// Begins to collect. `node` is the name of this server in records.
-  void Start(const std::string& node);
+  void Start(const std::string& node, Publish publish);
   /// Ends it: nothing is collected any more, and new tasks and viewers are refused.
   void Stop();
+  /// The same, for so long at most. Returns false if it takes longer: a disk is slow.
+  [[nodiscard]] bool TryStop(Micros timeout);
 
   // ---- From any thread.
 
@@ -95,7 +101,9 @@ class Insight {
   void Tick();
   void TakeInbox(WallTime now);
   void AskLoops(bool also_for_counts);
-  void TakeRecords(const telemetry::DecisionBuffer& buffer);
+  void TakeRecord(std::string_view bytes);
+  void CountDropped(std::uint64_t records);
+  void PublishConsumers();
   void TakeSketches(const telemetry::ConsumerSketches& sketches, WallTime now);
   void SampleSeries(WallTime now);
   void Replay(Viewer& viewer);
@@ -121,11 +129,17 @@ class Insight {
   std::vector<std::unique_ptr<telemetry::ConsumerSketches>> spare_sketches_;
   std::uint64_t until_denial_logged_ = 1;
   SteadyTime next_second_{};
+  std::uint64_t seconds_ = 0;  ///< Since it started.
+  Publish publish_;
   std::string line_;
+  telemetry::ReadDecision read_;
   std::unique_ptr<net::Timer> timer_;
   enum class Phase : std::uint8_t { kStarting, kCollecting, kStopped };
   std::atomic<Phase> phase_{Phase::kStarting};
-  net::LoopThread thread_;  ///< Last: it uses all others.
+  std::promise<void> stopped_;
+  const std::future<void> done_ = stopped_.get_future();
+  bool waits_for_stop_ = false;  ///< Of the thread that stops it.
+  net::LoopThread thread_;       ///< Last: it uses all others.
 };
 
 /// The reports for one loop.

@@ -107,6 +107,12 @@ std::string_view DecisionBuffer::BytesAt(std::size_t at) const {
   return {bytes_.get() + at, size};
 }
 
+WallTime ReadRecordTime(std::string_view bytes) {
+  Head head;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  return WallTime{Micros{head.time}};
+}
+
 void ReadRecord(std::string_view bytes, ReadDecision& out) {
   Head head;
   std::memcpy(&head, bytes.data(), sizeof(head));

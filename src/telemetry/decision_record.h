@@ -74,5 +74,7 @@ struct ReadDecision {
   std::vector<Attribute> attributes{};
 };
 void ReadRecord(std::string_view bytes, ReadDecision& out);
+/// Only the time of a record.
+[[nodiscard]] WallTime ReadRecordTime(std::string_view bytes);
 
 }  // namespace sluice::telemetry

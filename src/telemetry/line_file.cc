@@ -17,7 +17,11 @@ constexpr mode_t kFileMode = 0640;
 
 int OpenForAppending(const std::string& path) {
   if (path == kStandardOutput) return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kFileMode);
+  // Of a pipe without a reader this fails, instead of waiting for one.
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, kFileMode);
+  if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);
+  return fd;
 }
 
 }  // namespace
@@ -34,26 +38,29 @@ LineFile::LineFile(std::string path, int fd)
     : path_(std::move(path)), fd_(fd), thread_([this] { Run(); }) {}
 
 LineFile::~LineFile() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
+  TryStop(Micros{0});
   thread_.join();
   if (fd_ >= 0) close(fd_);
+}
+
+bool LineFile::TryStop(Micros timeout) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+  return changed_.wait_for(lock, timeout, [this] { return stopped_; });
 }
 
 void LineFile::Write(std::string_view line) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() + line.size() > kMaxQueuedBytes) {
+    if (stopping_ || queue_.size() + line.size() > kMaxQueuedBytes) {
       ++dropped_;
       return;
     }
     queue_ += line;
     ++queued_lines_;
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void LineFile::Reopen() {
@@ -80,7 +87,11 @@ void LineFile::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+    if (queue_.empty()) {
+      stopped_ = true;
+      changed_.notify_all();
+      return;
+    }
     const std::string bytes = std::exchange(queue_, {});
     const std::uint64_t lines = std::exchange(queued_lines_, 0);
     const bool requested = std::exchange(reopen_, false);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <sluice/result.h>
+#include <sluice/time.h>
 
 namespace sluice::telemetry {
 
@@ -22,7 +23,7 @@ class LineFile {
 
   /// `path`: "-" is standard output. Fails if the file can't be opened for appending.
   static Result<std::unique_ptr<LineFile>> Open(const std::string& path);
-  /// Writes what is queued.
+  /// Writes what is queued, however long that takes.
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
@@ -31,6 +32,8 @@ class LineFile {
   void Write(std::string_view line);
   /// Opens the file again before the next line.
   void Reopen();
+  /// Writes what is queued, and nothing after it. Returns false if that takes longer.
+  bool TryStop(Micros timeout);
 
   [[nodiscard]] std::uint64_t written() const;
   [[nodiscard]] std::uint64_t dropped() const;
@@ -53,6 +56,7 @@ class LineFile {
   std::uint64_t dropped_ = 0;
   bool reopen_ = false;
   bool stopping_ = false;
+  bool stopped_ = false;
   std::thread thread_;
 };
 

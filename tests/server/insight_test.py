@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from support.environment import TIMEOUT, wait_until
+from support.redis_servers import RedisServer
 from support.sluice import ServerTest, run_sluice
 
 RULES = """
@@ -69,6 +70,21 @@ class Top(InsightTest):
         for query in ("by=nothing", "window=5m", "limit=0", "limit=x", "scope=world", "unknown=1", "by=cost&by=cost"):
             self.assertEqual(server.request("GET", f"/admin/v1/top?{query}").status, 400, query)
 
+    def test_the_consumers_of_all_nodes_add_up(self):
+        redis = self.enterContext(RedisServer())
+        servers = [self.serve(store=redis.url, rules=RULES) for _ in range(2)]
+        for server in servers:
+            for _ in range(3):
+                check(server, "alice")  # Two pass; the limit is that of both.
+
+        def summed():
+            top = self.top(servers[0], "by=denied&scope=cluster&window=1m")
+            return top["nodes"] == 2 and [(row["key"], row["count"]) for row in top["rows"]] == [("alice", 4)]
+
+        wait_until(summed)
+        url = f"http://127.0.0.1:{servers[1].http}"
+        self.assertIn("alice", run_sluice("top", "--server", url, "--cluster").stdout)
+
     def test_the_command_prints_a_table(self):
         server = self.serve(rules=RULES)
         self.deny(server, "alice", 3)
@@ -89,7 +105,7 @@ class Denials(InsightTest):
         self.assertEqual((denial["rule"], denial["key"], denial["outcome"]), ("search", "alice", "denied"))
         self.assertEqual(denial["attributes"]["endpoint"], "/search")
         self.assertEqual(denial["numbers"], {"limit": 2, "remaining": 0, "cost": 1})
-        self.assertGreater(denial["retryAfterMs"], 0)
+        self.assertGreater(denial["retry_after_ms"], 0)
         self.assertEqual((denial["protocol"], denial["version"], denial["degraded"]), ("http", "1", False))
         self.assertEqual(denial["id"], response.json()["denialId"])
         self.assertEqual(self.denials(server, "&rule=api"), [])
@@ -214,7 +230,7 @@ class DenialIds(InsightTest):
         body = self.get(other, f"/admin/v1/denials/{denial_id}").json()
         self.assertEqual((body["rule"], body["numbers"]), ("search", {"limit": 2, "remaining": 0, "cost": 1}))
         self.assertEqual((body["rules"]["version"], body["rules"]["active"]), ("1", True))
-        self.assertGreater(body["passesAt"], body["time"])
+        self.assertGreater(body["passes_at"], body["time"])
         completed = run_sluice("why", denial_id, "--server", f"http://127.0.0.1:{other.http}")
         self.assertRegex(completed.stdout, r"rule +search\n")
         self.assertRegex(completed.stdout, r"numbers +limit 2, remaining 0, cost 1\n")
@@ -290,8 +306,8 @@ class Series(InsightTest):
 
         wait_until(counted)
         seconds, half_minutes = self.get(server, "/admin/v1/series").json()["series"]
-        self.assertEqual((seconds["stepSeconds"], half_minutes["stepSeconds"]), (1, 30))
-        for name in ("checks", "denials", "degraded", "p50Seconds", "p99Seconds", "leaseHitRatio"):
+        self.assertEqual((seconds["step_seconds"], half_minutes["step_seconds"]), (1, 30))
+        for name in ("checks", "denials", "degraded", "p50_seconds", "p99_seconds", "lease_hit_ratio"):
             self.assertEqual(len(seconds[name]), len(seconds["checks"]))
         self.assertEqual(len(self.get(server, "/admin/v1/series?step=1&last=1").json()["series"][0]["checks"]), 1)
 

@@ -65,8 +65,8 @@ void AppendNumbers(std::int64_t cap, std::int64_t remaining, std::int64_t cost, 
   json.Key("remaining").Int(remaining);
   json.Key("cost").Int(cost);
   json.EndObject();
-  json.Key("retryAfterMs").Int(wait < Micros{0} ? -1 : MillisOf(wait));
-  json.Key("passesAt");
+  json.Key("retry_after_ms").Int(wait < Micros{0} ? -1 : MillisOf(wait));
+  json.Key("passes_at");
   if (wait < Micros{0}) {
     json.Null();
   } else {

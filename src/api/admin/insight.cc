@@ -15,6 +15,7 @@
 #include "api/http/routes.h"
 #include "base/json_writer.h"
 #include "base/timestamp.h"
+#include "control/control_store.h"
 
 /// Reports about recent calls: /admin/v1/top, /admin/v1/series, /admin/v1/denials/{id}.
 namespace sluice::api {
@@ -70,7 +71,7 @@ std::string TopJson(const TopQuery& query, const TopReport& report, std::size_t 
   json.Key("nodes").Uint(nodes);
   json.Key("from").String(FormatTimestamp(report.from));
   // A consumer that has no row may have so much.
-  json.Key("maxAbsent")
+  json.Key("max_absent")
       .Uint(shown < rows.size()
                 ? std::max(report.slice.max_absent, rows[shown]->count + rows[shown]->Error())
                 : report.slice.max_absent);
@@ -100,6 +101,24 @@ void RunNodeTop(HttpExchange& exchange, TopQuery query) {
   });
 }
 
+void RunClusterTop(HttpExchange& exchange, TopQuery query) {
+  RunTask(exchange, TaskKind::kRead,
+          [query = std::move(query),
+           principal = exchange.principal()](ControlServices& services) -> TaskReply {
+            const auto reports = services.store.ReadNodeReports(ReportNameOf(query.window));
+            if (!reports) return ReplyWith(reports.error());
+            std::vector<TopReport> nodes;
+            for (const control::NodeReport& report : *reports) {
+              if (auto read = ReadTopReport(report.text, query.by)) {
+                nodes.push_back(std::move(*read));
+              }
+            }
+            TaskReply reply;
+            reply.body = TopJson(query, Merge(nodes), nodes.size(), principal);
+            return reply;
+          });
+}
+
 void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::size_t last,
                   JsonWriter& json) {
   using telemetry::SeriesPoint;
@@ -108,7 +127,7 @@ void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::s
     points.erase(points.begin(), points.end() - static_cast<std::ptrdiff_t>(last));
   }
   json.BeginObject();
-  json.Key("stepSeconds")
+  json.Key("step_seconds")
       .Int(std::chrono::floor<std::chrono::seconds>(telemetry::TimeSeries::kLevels[level].step)
                .count());
   json.Key("end").String(FormatTimestamp(series.EndOf(level)));
@@ -123,9 +142,9 @@ void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::s
   add("checks", &SeriesPoint::checks, 100);
   add("denials", &SeriesPoint::denials, 100);
   add("degraded", &SeriesPoint::degraded, 100);
-  add("p50Seconds", &SeriesPoint::p50_seconds, 1e8);
-  add("p99Seconds", &SeriesPoint::p99_seconds, 1e8);
-  add("leaseHitRatio", &SeriesPoint::lease_hit_ratio, 1e4);
+  add("p50_seconds", &SeriesPoint::p50_seconds, 1e8);
+  add("p99_seconds", &SeriesPoint::p99_seconds, 1e8);
+  add("lease_hit_ratio", &SeriesPoint::lease_hit_ratio, 1e4);
   json.EndObject();
 }
 
@@ -134,6 +153,10 @@ void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::s
 void RunTop(HttpExchange& exchange) {
   auto query = ReadTopQuery(exchange);
   if (!query) return;
+  // Without a control store there is one node.
+  if (query->cluster && exchange.admin().rule_tasks() != nullptr) {
+    return RunClusterTop(exchange, *std::move(query));
+  }
   RunNodeTop(exchange, *std::move(query));
 }
 

@@ -93,6 +93,14 @@ void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReade
   };
 }
 
+void RunRuleTask(HttpExchange& exchange, TaskKind kind,
+                 std::function<TaskReply(ControlServices& services)> task) {
+  if (!exchange.admin().has_stored_rules()) {
+    return exchange.Refuse(ReadOnlySource(exchange.admin()));
+  }
+  RunTask(exchange, kind, std::move(task));
+}
+
 std::optional<std::string> ReadPathParameter(HttpExchange& exchange, std::string_view name) {
   std::string text;
   const std::string_view sent = PathParameter(*exchange.route, exchange.request.path, name);

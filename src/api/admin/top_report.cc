@@ -49,7 +49,7 @@ void AppendList(const TopSlice& slice, std::string_view name, JsonWriter& json) 
     AppendRow(row, one);
   }
   json.Key(name).BeginObject();
-  json.Key("maxAbsent").Uint(max_absent);
+  json.Key("max_absent").Uint(max_absent);
   json.Key("rows").Literal("[" + rows + "]");
   json.EndObject();
 }
@@ -110,7 +110,7 @@ std::string_view NameOf(TopDimension dimension) {
 std::optional<TopSlice> ReadList(const JsonValue& body, TopDimension dimension) {
   const auto list = body.Find(NameOf(dimension));
   const auto rows = list ? list->Find("rows") : std::nullopt;
-  const auto max_absent = list ? list->Find("maxAbsent") : std::nullopt;
+  const auto max_absent = list ? list->Find("max_absent") : std::nullopt;
   if (!rows || !max_absent) return std::nullopt;
   TopSlice slice;
   slice.max_absent =
