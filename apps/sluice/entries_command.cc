@@ -37,11 +37,6 @@ std::string ChangeQuery(const EntriesOptions& options) {
   return "?wait=" + Encoded(FormatDuration(*options.wait));
 }
 
-void PrintBody(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
-}
-
 std::optional<std::string> ReadInput(const std::string& file) {
   if (file == "-") {
     return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());

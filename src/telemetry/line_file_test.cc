@@ -1,5 +1,6 @@
 #include "telemetry/line_file.h"
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -66,6 +67,19 @@ TEST_F(LineFileTest, LinesBeyondTheQueueAreDroppedAndCounted) {
   for (int i = 0; i < 16; ++i) (*file)->Write(line + "\n");
   EXPECT_GE((*file)->dropped(), 4U);
   close(reader);  // The rest can't be written any more.
+  file->reset();
+}
+
+TEST_F(LineFileTest, StoppingDoesNotWaitForAReaderThatIsStuck) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(LineFile::Open(Path("pipe"))) << "nor does starting wait for one";
+  const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  auto file = LineFile::Open(Path("pipe"));
+  ASSERT_TRUE(file);
+  (*file)->Write(std::string(1 << 20, 'x') + "\n");
+  EXPECT_FALSE((*file)->TryStop(std::chrono::milliseconds(10)));
+  close(reader);
   file->reset();
 }
 
