@@ -20,6 +20,7 @@
 #include "entries_arguments.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "insight_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
@@ -297,6 +298,9 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  TopOptions top;
+  TailOptions tail;
+  WhyOptions why;
   EntriesOptions entries;
   TokensOptions tokens;
   std::string help_topic;
@@ -308,6 +312,9 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddTop(app, action, top);
+  AddTail(app, action, tail);
+  AddWhy(app, action, why);
   AddEntries(app, action, entries);
   AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/key_hash.h"
 #include "base/live.h"
 #include "envoy/load_config.h"
 #include "identity/authenticator.h"
@@ -68,6 +69,7 @@ struct Shared {
   std::unique_ptr<lease::NodeLeases> leases;  ///< With Redis.
   /// The sample of recent calls; null: switched off. Set before the loops run.
   std::unique_ptr<simulate::TrafficSampler> traffic;
+  const KeyHasher consumer_hasher;  ///< Of rules and keys, where loops count consumers.
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.

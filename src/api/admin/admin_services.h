@@ -19,6 +19,7 @@
 
 namespace sluice::api {
 
+class InsightServices;
 class RuleTasks;
 
 using telemetry::MetricsFormat;
@@ -61,6 +62,9 @@ class AdminServices {
   [[nodiscard]] virtual RuleTasks* rule_tasks() { return nullptr; }
   /// Whether the rules come from the control store, not from a file.
   [[nodiscard]] virtual bool has_stored_rules() const { return true; }
+
+  /// Reports about recent calls; null: there are none.
+  [[nodiscard]] virtual InsightServices* insight() { return nullptr; }
 
   /// Appends an administrator's action, such as "enforcement.set", to the audit log.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
