@@ -98,13 +98,13 @@ std::optional<BrowserSession> FindSession(ServerServices& services, const Browse
 
 Access CheckBrowserAccess(ServerServices& services, const BrowserSessions& sessions,
                           const Peer& peer, const std::vector<std::string>& hosts,
-                          const HttpRequest& request, identity::Role least) {
-  const bool may_be_session = least > identity::Role::kChecker &&
-                              services.admin().has_admin_token() &&
-                              request.Find(HttpName::kAuthorization) == nullptr;
+                          const HttpRequest& request, const Requirement& requirement) {
+  const bool may_be_session = requirement.least > identity::Role::kChecker &&
+                              request.Find(HttpName::kAuthorization) == nullptr &&
+                              request.Find(kTokenHeader) == nullptr;
   const auto session =
       may_be_session ? FindSession(services, sessions, peer, request) : std::nullopt;
-  if (!session) return CheckHttpAccess(services, peer, hosts, request, least);
+  if (!session) return CheckHttpAccess(services, peer, hosts, request, requirement);
   if (IsCrossOrigin(request)) {
     return RefuseBrowser("Sec-Fetch-Site says that a page of another origin sent this request");
   }
@@ -113,12 +113,13 @@ Access CheckBrowserAccess(ServerServices& services, const BrowserSessions& sessi
     return RefuseBrowser("a change by a session of the dashboard needs the session's X-CSRF-Token");
   }
   // No guess: the server itself has sealed the token, so that a failure is not counted as one.
-  const Login login = services.admin().CheckToken(session->token, peer.ip, identity::Lockout::kNo);
+  const identity::Login login = services.admin().authenticator().Check(
+      session->token, peer.ip, identity::Lockout::kNo, services.now());
   if (login.verdict != identity::TokenVerdict::kRight) {
     return {.problem = {.code = ProblemCode::kUnauthorized,
                         .detail = "the token of this session is no longer valid"}};
   }
-  return Authorize(login.principal, least);
+  return Authorize(login.principal, requirement);
 }
 
 }  // namespace sluice::api

@@ -9,7 +9,6 @@
 
 #include "api/admin/access.h"
 #include "api/server_services.h"
-#include "identity/principal.h"
 #include "identity/sealer.h"
 #include "wire/http_request.h"
 
@@ -64,6 +63,7 @@ class BrowserSessions {
 /// session's CSRF token, and no page of another origin may use the session.
 [[nodiscard]] Access CheckBrowserAccess(ServerServices& services, const BrowserSessions& sessions,
                                         const Peer& peer, const std::vector<std::string>& hosts,
-                                        const wire::HttpRequest& request, identity::Role least);
+                                        const wire::HttpRequest& request,
+                                        const Requirement& requirement);
 
 }  // namespace sluice::api

@@ -106,7 +106,7 @@ TEST_F(BrowserSessionTest, ASessionEndsAfterTwelveHours) {
 
 TEST_F(BrowserSessionTest, ASessionEndsWithItsToken) {
   const std::string cookie = CookieOf(LogIn(services_.token));
-  services_.guard.emplace("another-token-of-the-server");
+  services_.token = "another-token-of-the-server";
   const Heard heard = Get("/admin/rules", cookie);
   EXPECT_EQ(heard.status, 401);
   EXPECT_EQ(services_.token_failures, 0U) << "it was not guessed";

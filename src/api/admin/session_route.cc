@@ -29,6 +29,12 @@ bool MayLogIn(HttpExchange& exchange) {
          UsesHttps(exchange.services(), exchange.peer, exchange.request);
 }
 
+// Whether a client without a credential is refused, wherever its page comes from.
+bool NeedsToken(const HttpExchange& exchange) {
+  identity::Authenticator& authenticator = exchange.admin().authenticator();
+  return !authenticator.trusts_local() || (!exchange.peer.is_local && authenticator.has_tokens());
+}
+
 constexpr std::string_view kPlaintextDetail =
     "tokens are not taken over plaintext TCP from other machines: use HTTPS (http_tls.listen, or a "
     "proxy of identity.trusted_proxies that sends X-Forwarded-Proto), or set "
@@ -50,7 +56,7 @@ std::string WriteSession(HttpExchange& exchange, const identity::Principal* prin
   session ? json.String(session->csrf) : json.Null();
   json.Key("expires_at");
   session ? json.String(FormatTimestamp(session->expires)) : json.Null();
-  json.Key("needs_token").Bool(exchange.admin().has_admin_token());
+  json.Key("needs_token").Bool(NeedsToken(exchange));
   json.Key("reason");
   reason.empty() ? json.Null() : json.String(reason);
   json.Key("server_version").String(exchange.services().version());
@@ -80,13 +86,13 @@ void RunGetSession(HttpExchange& exchange) {
   if (IsOff(exchange)) return;
   const Access access = CheckBrowserAccess(exchange.services(), exchange.loop.browser_sessions(),
                                            exchange.peer, exchange.loop.options().admin_hosts,
-                                           exchange.request, identity::Role::kViewer);
+                                           exchange.request, {.least = identity::Role::kViewer});
   const auto session = access.granted
                            ? FindSession(exchange.services(), exchange.loop.browser_sessions(),
                                          exchange.peer, exchange.request)
                            : std::nullopt;
   std::string reason(access.granted ? std::string_view() : access.problem.detail);
-  if (!access.granted && exchange.admin().has_admin_token() && !MayLogIn(exchange)) {
+  if (!access.granted && NeedsToken(exchange) && !MayLogIn(exchange)) {
     reason = kPlaintextDetail;
   } else if (!access.granted && reason.empty()) {
     reason = KindOf(access.problem.code).meaning;
@@ -113,7 +119,7 @@ void RunBeginSession(HttpExchange& exchange) {
   const auto token = body->Text("token");
   if (!token && !body->failed()) body->Missing("token");
   if (!token) return RefusePrivately(exchange, problem);
-  if (!exchange.admin().has_admin_token()) {
+  if (!NeedsToken(exchange) && !exchange.admin().authenticator().IsCredential(*token)) {
     return RefusePrivately(exchange, {.code = ProblemCode::kForbidden,
                                       .detail = "no token is configured, so none is needed: the "
                                                 "dashboard answers on loopback only"});
@@ -123,7 +129,7 @@ void RunBeginSession(HttpExchange& exchange) {
                                       .field = "token",
                                       .detail = "is longer than a cookie can hold"});
   }
-  const Login login = LogIn(exchange.services(), Protocol::kHttp, exchange.peer, *token);
+  const identity::Login login = LogIn(exchange.services(), Protocol::kHttp, exchange.peer, *token);
   if (login.verdict == identity::TokenVerdict::kLimited) {
     exchange.response_options.keep_alive = false;
     return RefusePrivately(exchange, {.code = ProblemCode::kTooManyAttempts});

@@ -36,10 +36,18 @@ struct TaskReply {
 /// A control store's error: 503.
 [[nodiscard]] TaskReply ReplyWith(const Error& error);
 
-/// Runs a task for a request, and sends its reply. Refuses the request if the rules come from a
-/// file, or if too many requests wait.
+/// Runs a task for a request, and sends its reply. Refuses the request if there is no control
+/// store, or if too many requests wait.
 void RunTask(HttpExchange& exchange, TaskKind kind,
              std::function<TaskReply(ControlServices& services)> task);
+
+/// The same for a task that needs versions of the rules: also refuses if they come from a file.
+void RunRuleTask(HttpExchange& exchange, TaskKind kind,
+                 std::function<TaskReply(ControlServices& services)> task);
+
+struct InsightReader;
+/// Runs a report about recent calls on the thread that collects them, and sends its reply.
+void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReader& reader)> task);
 
 /// Returns a parameter of the request's path, decoded. Nothing: it can't be decoded, and the
 /// request was refused.
