@@ -71,7 +71,6 @@ class Operations(DashboardTest):
         self.look_up("alice")
         self.steps.click("main button", "Raise")
         self.steps.choose("dialog [name=life]", "2h")
-        self.steps.press(ENTER)
         self.steps.click("dialog button[type=submit]")
         self.page.gone("dialog")
         self.done("change a limit for one customer for two hours")

@@ -124,9 +124,10 @@ class Rules(DashboardTest):
         server = self.serve("--admin-token", TOKEN, rules=RULES)
         self.origins.add(self.origin(server))
         page = self.log_in(server, "rules")
-        page.see("READ_ONLY_SOURCE")
+        page.see("the rules come from")
         page.see("rules.yaml")
-        page.see("active")
+        page.see("read-only")
+        self.assertTrue(page.run("return document.querySelector('textarea').readOnly"))
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ export function show(main, {signal, report}) {
   let tag = null;
   let loaded = "";
   let current = null;
+  let fileMode = false;
 
   replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Rules"),
     h("p", {}, canEdit ? "A change is checked first, and is active on all nodes within two seconds of its commit." : "You may read the rules. Changing them needs the role editor.")),
@@ -141,8 +142,11 @@ export function show(main, {signal, report}) {
 
   // Rules from a file: what is loaded, and the way back.
   async function showFile(error) {
-    replace(document_.body, problem(error), h("p", {class: "spaced"}, "Edit the file: the server reads it again by itself."));
-    rollout.element.hidden = true;
+    fileMode = true;
+    edit.text.readOnly = true;
+    replace(document_.tools, badge("read-only"));
+    replace(document_.body, h("div", {class: "stack"}, notice([visible(error.message), ". Edit the file: the server reads it again by itself."]),
+      loaded ? edit.element : null));
     const answer = await get("/admin/rules", {signal});
     const list = table([
       {name: "Version", cell: (row) => row.version, class: "number"},
@@ -284,6 +288,13 @@ export function show(main, {signal, report}) {
     {name: "State", cell: (node) => [badge(node.state, {ok: "good", behind: "warn", rejected: "bad", gone: "bad"}[node.state]), node.error ? [" ", visible(node.error)] : null], class: "wide-cell"},
   ], {label: "Rollout by node"});
 
+  function showRollout(fleet) {
+    const applied = fleet.nodes.filter((node) => node.state === "ok").length;
+    replace(rollout.tools, fleet.nodes.length ? h("span", {}, `active on ${applied} of ${fleet.nodes.length}`) : null);
+    nodes.show(fleet.nodes, "No node has reported yet.");
+    if (nodes.element.parentNode !== rollout.body) replace(rollout.body, nodes.element);
+  }
+
   edit.text.addEventListener("input", changed);
   edit.text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && canEdit && !check.disabled) submit(true);
@@ -291,7 +302,11 @@ export function show(main, {signal, report}) {
 
   const refresh = poll(3, signal, async (inner) => {
     try {
-      const [list, fleet] = await Promise.all([get("/admin/v1/rules/versions", {signal: inner}), get("/admin/v1/nodes", {signal: inner})]);
+      const fleet = await get("/admin/v1/nodes", {signal: inner});
+      showRollout(fleet);
+      report(null);
+      if (fileMode) return;
+      const list = await get("/admin/v1/rules/versions", {signal: inner});
       const newest = list.versions[0]?.version ?? null;
       if (fleet.current && current && fleet.current !== current && edit.text.value === loaded) await load();
       if (fleet.current && current && fleet.current !== current && edit.text.value !== loaded) {
@@ -302,15 +317,11 @@ export function show(main, {signal, report}) {
       history.show(rows.map((row) => ({...row, mark: row.version === current})), "There is no version yet.");
       const rest = list.versions.length - rows.length;
       replace(versions.body, history.element, rest > 0 ? h("div", {class: "more"}, button(`Show ${rest} more`, () => { shownAll = true; refresh(); }, {class: "small"})) : null);
-      const applied = fleet.nodes.filter((node) => node.state === "ok").length;
-      replace(rollout.tools, fleet.nodes.length ? h("span", {}, `active on ${applied} of ${fleet.nodes.length}`) : null);
-      nodes.show(fleet.nodes, "No node has reported yet.");
-      if (nodes.element.parentNode !== rollout.body) replace(rollout.body, nodes.element);
-      report(null);
     } catch (error) {
       if (error instanceof OfflineError) report(error);
       else if (error instanceof ApiError) {
-        if (error.code !== "READ_ONLY_SOURCE") replace(problems, problem(error));
+        if (error.code === "READ_ONLY_SOURCE") await showFile(error);
+        else replace(problems, problem(error));
       } else throw error;
     }
   });
