@@ -21,7 +21,8 @@ struct Inspection {
   bool live = false;       ///< False: as if never used.
   std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
   std::int64_t grant = 0;
-  WallTime touched{};  ///< When something was last taken or given, or where its window begins.
+  std::int64_t leased = 0;  ///< Held by nodes, as far as they reported; not part of `level`.
+  WallTime touched{};       ///< When something was last taken or given, or where its window begins.
 };
 
 /// The request of a node that leases, and the store's reply: see docs/leases.md.

@@ -80,6 +80,8 @@ void RunEnvoyAuth(HttpExchange& exchange);
 // envoy_json.cc
 void RunEnvoyJson(HttpExchange& exchange);
 void RunHealthCheck(HttpExchange& exchange);
+// usage.cc
+void RunUsage(HttpExchange& exchange);
 // ping.cc
 void RunPing(HttpExchange& exchange);
 // about.cc
@@ -107,6 +109,8 @@ void RunRestoreVersion(HttpExchange& exchange);
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc
 void RunReadAudit(HttpExchange& exchange);
+// admin/key_lookup.cc
+void RunLookUpKey(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

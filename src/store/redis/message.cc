@@ -252,7 +252,8 @@ void ReadInspection(Use& use, Numbers& numbers) {
   use.verdict = {.limit = use.limit->cap(), .remaining = left + inspection.grant};
   inspection.level = numbers.Next();
   use.verdict.reset_after = numbers.NextWait();
-  for (int unused = 0; unused < 3; ++unused) numbers.Next();
+  inspection.leased = numbers.Next();
+  for (int unused = 0; unused < 2; ++unused) numbers.Next();
   inspection.touched = WallTime{numbers.NextWait()};
   if (use.inspection != nullptr) *use.inspection = inspection;
 }

@@ -442,8 +442,8 @@ local function answer_of(operation, use)
     local subject = use.subject
     local state, algorithm = subject.state, use.limit.algorithm
     local live = state.grant > 0 or fresh_at(use.limit, state) > now
-    return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset, 0, 0,
-      0, subject.touched)
+    return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset,
+      state.book and lease.outstanding(state.book) or 0, 0, 0, subject.touched)
   end
   if operation == 'F' then
     local lent = use.lent

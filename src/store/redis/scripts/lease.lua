@@ -60,6 +60,8 @@ local function outstanding(book)
   return sum
 end
 
+lease.outstanding = outstanding
+
 -- The bucket that is left when what is outstanding is not part of it. One table for all.
 local less = {}
 

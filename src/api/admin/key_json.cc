@@ -1,0 +1,44 @@
+#include "api/admin/key_json.h"
+
+#include <cstddef>
+
+#include "api/admin/short_key.h"
+#include "base/timestamp.h"
+#include "base/url.h"
+
+namespace sluice::api {
+namespace {
+
+std::string Decoded(std::string_view text) {
+  std::string decoded;
+  return DecodePercent(text, decoded) ? decoded : std::string(text);
+}
+
+std::string Shown(const std::string& value, KeyDetail detail) {
+  return detail == KeyDetail::kWhole || value.empty() ? value : ShortKey(value);
+}
+
+}  // namespace
+
+ScopeNames NamesOf(std::string_view scope) {
+  const std::size_t colon = scope.find(':');
+  if (colon == std::string_view::npos || colon == 0) return {};
+  return {.rule = Decoded(scope.substr(0, colon)), .limit = Decoded(scope.substr(colon + 1))};
+}
+
+void AppendKeyValues(const Key& key, KeyDetail detail, JsonWriter& json) {
+  json.Key("key").String(Shown(std::string(key.tag), detail));
+  json.Key("others").BeginArray();
+  for (std::string_view rest = key.rest; !rest.empty();) {
+    const std::size_t colon = rest.find(':');
+    json.String(Shown(Decoded(rest.substr(0, colon)), detail));
+    rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
+  }
+  json.EndArray();
+}
+
+void AppendTime(const std::optional<WallTime>& time, JsonWriter& json) {
+  time ? json.String(FormatTimestamp(*time)) : json.Null();
+}
+
+}  // namespace sluice::api
