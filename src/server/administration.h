@@ -10,6 +10,7 @@
 
 #include "api/admin/admin_services.h"
 #include "net/loop.h"
+#include "server/key_administration.h"
 #include "server/room_watch.h"
 #include "server/rule_authority.h"
 #include "server/shared.h"
@@ -46,6 +47,7 @@ struct ServerParts {
   MetricsWork& metrics_work;
   RulesWork& rules_work;
   RuleAuthority* authority;  ///< Null: the rules come from a file.
+  KeyAdministration& keys;
 };
 
 /// How many event loops are connected to Redis, and the state of their circuit breakers. Not ok
@@ -76,6 +78,8 @@ class Administration final : public api::AdminServices {
   void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) override;
   api::RuleTasks* rule_tasks() override { return rule_tasks_ ? &*rule_tasks_ : nullptr; }
   void Audit(control::Origin origin, std::string action, std::string target) override;
+  [[nodiscard]] std::optional<store::SeenTimes> FindSeen(const Key& key) override;
+  void RunKeyTask(api::KeyTask task, std::function<void(bool ran)> done) override;
 
  private:
   [[nodiscard]] api::Condition MemoryCondition() const;

@@ -108,6 +108,7 @@ Server::Server(const settings::Config& config)
 Server::~Server() {
   metrics_work_.Stop();
   rules_work_.Stop();
+  if (keys_) keys_->Stop();
   if (authority_) authority_->Stop();
   reloader_.Stop();
   listeners_.reset();
@@ -146,6 +147,7 @@ Result<bool> Server::Prepare() {
         simulate::TrafficSamplerOptions{}, loops_.size(), TheSystemClock().Now());
   }
   workers_.resize(loops_.size());
+  MakeKeyAdministration();
   const ServerParts parts{.shared = shared_,
                           .workers = workers_,
                           .admission = admission_,
@@ -155,7 +157,8 @@ Result<bool> Server::Prepare() {
                           .request_keys_room = request_keys_room_,
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
-                          .authority = authority_.get()};
+                          .authority = authority_.get(),
+                          .keys = *keys_};
   loops_.Do([this, &parts](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_,
                                            std::make_unique<Administration>(loops_[i], parts));
@@ -173,6 +176,23 @@ Result<bool> Server::Prepare() {
   if (auto open = listeners_->Open(); !open) return open;
   if (auto started = StartRuleAuthority(); !started) return started;
   return reloader_.Start();
+}
+
+void Server::MakeKeyAdministration() {
+  if (shared_.config.memory.names_bytes > 0) {
+    shared_.names =
+        std::make_unique<store::KeyDirectories>(shared_.config.memory.names_bytes, loops_.size());
+  }
+  keys_ = std::make_unique<KeyAdministration>(KeyAdministration::Environment{
+      .shared = shared_,
+      .run_resets =
+          [this](std::shared_ptr<KeyResets> resets) {
+            loops_[0].Post([this, resets = std::move(resets)] { workers_[0]->ResetKeys(*resets); });
+          },
+      .audit =
+          [this](const control::Origin& origin, std::string action, std::string target) {
+            if (authority_) authority_->Audit(origin, std::move(action), std::move(target));
+          }});
 }
 
 Result<bool> Server::ReadSecrets() {
@@ -341,7 +361,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   main_.Run();
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
-       (authority_ && !authority_->TryStop(kTimeToCut)))) {
+       !keys_->TryStop(kTimeToCut) || (authority_ && !authority_->TryStop(kTimeToCut)))) {
     shared_.log.Write(LogLevel::kError,
                       "rules are still being read at shutdown; exiting without them", {});
     ended_ = Ended::kStuck;

@@ -14,6 +14,7 @@
 #include "net/loops.h"
 #include "net/timer.h"
 #include "server/administration.h"
+#include "server/key_administration.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
 #include "server/reloader.h"
@@ -73,6 +74,7 @@ class Server final {
   Result<bool> OpenRuleAuthority();
   Result<bool> StartRuleAuthority();
   Result<bool> LoadEnvoyConfig();
+  void MakeKeyAdministration();
   void Drain();
   void GiveUp();
   void WatchStore();
@@ -102,6 +104,7 @@ class Server final {
   // and the loops of connections never wait for them.
   MetricsWork metrics_work_{[this](api::MetricsFormat format) { return MetricsPage(format); }};
   RulesWork rules_work_{[this](const RulesTask& task) { return RunRulesTask(task); }};
+  std::unique_ptr<KeyAdministration> keys_;
 };
 
 /// The rules of a server that was given none.

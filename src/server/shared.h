@@ -20,6 +20,7 @@
 #include "settings/config.h"
 #include "simulate/traffic_sampler.h"
 #include "store/key_census.h"
+#include "store/key_directory.h"
 #include "store/memory/memory_store.h"
 #include "telemetry/constant_labels.h"
 #include "telemetry/log.h"
@@ -67,6 +68,8 @@ struct Shared {
   std::unique_ptr<lease::NodeLeases> leases;  ///< With Redis.
   /// The sample of recent calls; null: switched off. Set before the loops run.
   std::unique_ptr<simulate::TrafficSampler> traffic;
+  /// Names of keys that were used lately; null: switched off. Set before the loops run.
+  std::unique_ptr<store::KeyDirectories> names;
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.

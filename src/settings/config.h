@@ -110,6 +110,7 @@ struct FailoverSettings {
 struct MemorySettings {
   std::size_t max_keys = 10'000'000;
   std::size_t max_bytes = 0;
+  std::size_t names_bytes = std::size_t{32} << 20;  ///< Of the directory of names; 0: none.
 };
 
 /// Bounds of limits that requests bring.

@@ -289,6 +289,10 @@ constexpr auto kMainSettings = std::to_array<Setting>({
     {"memory.max_bytes", "", "BYTES",
      "Maximum memory for keys, including histories; 0: bounded by max_keys only.",
      kNumber<0, kNoMaximum, &Config::memory, &MemorySettings::max_bytes>},
+    {"memory.names_bytes", "", "BYTES",
+     "Memory for names of keys that were used lately: for lists of keys, resets by selector and "
+     "first and last use; 0: none.",
+     kNumber<0, 100'000'000'000, &Config::memory, &MemorySettings::names_bytes>},
     {"request_limits.memory_percent", "", "PERCENT",
      "Share of memory.max_keys and memory.max_bytes for keys of limits in requests.",
      kNumber<0, 100, &Config::request_limits, &RequestLimitSettings::memory_percent>},

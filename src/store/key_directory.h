@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -93,6 +94,8 @@ class KeyDirectories {
   /// `max_bytes` in all.
   KeyDirectories(std::size_t max_bytes, std::size_t loops);
 
+  /// Returns the directory of one more loop; at most as many as there are. From any thread.
+  [[nodiscard]] KeyDirectory& AddLoop() { return *directories_[added_.fetch_add(1)]; }
   [[nodiscard]] KeyDirectory& of_loop(std::size_t loop) { return *directories_[loop]; }
   [[nodiscard]] std::size_t loops() const { return directories_.size(); }
 
@@ -110,6 +113,7 @@ class KeyDirectories {
 
  private:
   std::vector<std::unique_ptr<KeyDirectory>> directories_;
+  std::atomic<std::size_t> added_{0};
 };
 
 }  // namespace sluice::store

@@ -12,7 +12,7 @@
 namespace sluice::store {
 namespace {
 
-constexpr WallTime At(std::int64_t seconds) { return WallTime{std::chrono::seconds(seconds)}; }
+constexpr WallTime At(std::int64_t second) { return WallTime{std::chrono::seconds(second)}; }
 
 std::set<std::string> TagsOf(const KeyDirectory& directory) {
   std::set<std::string> tags;

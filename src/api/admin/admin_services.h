@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/key_services.h"
 #include "api/peer.h"
 #include "base/live.h"
 #include "base/network.h"
@@ -67,6 +68,14 @@ class AdminServices {
   /// Appends an administrator's action, such as "enforcement.set", to the audit log if the rules
   /// come from a store.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
+
+  /// Returns when a key was used, as far as this node knows.
+  [[nodiscard]] virtual std::optional<store::SeenTimes> FindSeen(const Key& /*key*/) {
+    return std::nullopt;
+  }
+  /// Runs `task` on a worker thread, then `done` in a later turn of this loop. If too many tasks
+  /// wait, only `done` runs, with `ran` false. Neither runs if the server stops first.
+  virtual void RunKeyTask(KeyTask task, std::function<void(bool ran)> done) = 0;
 
   // ---- Slow operations: they run on a thread of their own, once for all callers that wait. `done`
   // runs in a later turn of this loop, or never if the server stops first.

@@ -14,11 +14,13 @@ std::string Decoded(std::string_view text) {
   return DecodePercent(text, decoded) ? decoded : std::string(text);
 }
 
-std::string Shown(const std::string& value, KeyDetail detail) {
+}  // namespace
+
+std::string ShownKey(const std::string& value, KeyDetail detail) {
   return detail == KeyDetail::kWhole || value.empty() ? value : ShortKey(value);
 }
 
-}  // namespace
+KeyDetail DetailFor(const HttpExchange& /*exchange*/) { return KeyDetail::kWhole; }
 
 ScopeNames NamesOf(std::string_view scope) {
   const std::size_t colon = scope.find(':');
@@ -27,14 +29,33 @@ ScopeNames NamesOf(std::string_view scope) {
 }
 
 void AppendKeyValues(const Key& key, KeyDetail detail, JsonWriter& json) {
-  json.Key("key").String(Shown(std::string(key.tag), detail));
+  json.Key("key").String(ShownKey(std::string(key.tag), detail));
   json.Key("others").BeginArray();
   for (std::string_view rest = key.rest; !rest.empty();) {
     const std::size_t colon = rest.find(':');
-    json.String(Shown(Decoded(rest.substr(0, colon)), detail));
+    json.String(ShownKey(Decoded(rest.substr(0, colon)), detail));
     rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
   }
   json.EndArray();
+}
+
+void AppendListedKey(const Key& key, KeyDetail detail, JsonWriter& json) {
+  const ScopeNames names = NamesOf(key.scope);
+  json.Key("rule");
+  names.rule.empty() ? json.Null() : json.String(names.rule);
+  json.Key("name");
+  names.rule.empty() ? json.Null() : json.String(names.limit);
+  AppendKeyValues(key, detail, json);
+}
+
+void AppendSeenTimes(const std::optional<store::SeenTimes>& times, JsonWriter& json) {
+  using Time = std::optional<WallTime>;
+  json.Key("first_seen");
+  AppendTime(times ? Time(times->first) : Time(), json);
+  json.Key("last_seen");
+  AppendTime(times ? Time(times->last) : Time(), json);
+  json.Key("last_denied");
+  AppendTime(times ? times->denied : Time(), json);
 }
 
 void AppendTime(const std::optional<WallTime>& time, JsonWriter& json) {

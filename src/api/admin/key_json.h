@@ -7,8 +7,10 @@
 
 #include <sluice/time.h>
 
+#include "api/http/exchange.h"
 #include "base/json_writer.h"
 #include "base/key.h"
+#include "store/key_directory.h"
 
 /// Keys of budgets as the admin API shows them.
 namespace sluice::api {
@@ -26,8 +28,21 @@ struct ScopeNames {
 };
 [[nodiscard]] ScopeNames NamesOf(std::string_view scope);
 
+/// Returns a key, or a part of one, for a reader.
+[[nodiscard]] std::string ShownKey(const std::string& value, KeyDetail detail);
+
+/// Returns how much the client of a request may see.
+[[nodiscard]] KeyDetail DetailFor(const HttpExchange& exchange);
+
 /// Writes the members `key` (the first value that the budget is per) and `others` (the rest).
 void AppendKeyValues(const Key& key, KeyDetail detail, JsonWriter& json);
+
+/// Writes `rule`, `name` and the members of AppendKeyValues. Both names are null for a limit that a
+/// request brought.
+void AppendListedKey(const Key& key, KeyDetail detail, JsonWriter& json);
+
+/// Writes the members `first_seen`, `last_seen` and `last_denied`, each a time or null.
+void AppendSeenTimes(const std::optional<store::SeenTimes>& times, JsonWriter& json);
 
 /// Writes a time as RFC 3339, or null.
 void AppendTime(const std::optional<WallTime>& time, JsonWriter& json);

@@ -29,7 +29,8 @@ std::string_view NameOf(match::Listed listed) {
   return listed == match::Listed::kAllowed ? "allow" : "deny";
 }
 
-void AppendLimit(const CheckRequest& check, std::size_t i, KeyDetail detail, JsonWriter& json) {
+void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminServices& admin,
+                          KeyDetail detail, JsonWriter& json) {
   const store::Use& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   const store::Inspection& inspection = check.inspection(i);
@@ -48,6 +49,7 @@ void AppendLimit(const CheckRequest& check, std::size_t i, KeyDetail detail, Jso
   json.Key("reset_after_ms").Int(MillisOf(use.verdict.reset_after));
   json.Key("grant").Int(inspection.grant);
   json.Key("leased").Int(inspection.leased);
+  AppendSeenTimes(admin.FindSeen(use.key), json);
   json.EndObject();
 }
 
@@ -104,7 +106,9 @@ void AnswerLookup(HttpCall& call, std::string& out) {
   const match::Listed listed = check.match().listed();
   listed == match::Listed::kNo ? json.Null() : json.String(NameOf(listed));
   json.Key("limits").BeginArray();
-  for (std::size_t i = 0; i < check.uses().size(); ++i) AppendLimit(check, i, detail, json);
+  for (std::size_t i = 0; i < check.uses().size(); ++i) {
+    AppendInspectedLimit(check, i, services.admin(), detail, json);
+  }
   json.EndArray();
   if (const auto rules = services.admin().rules().Active().value) {
     AppendExplanation(check, *rules, services.limiter().RuleTime(services.now()), json);

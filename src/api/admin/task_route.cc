@@ -76,6 +76,27 @@ void RunTask(HttpExchange& exchange, TaskKind kind,
   };
 }
 
+void RunKeyTask(HttpExchange& exchange, std::function<TaskReply(KeyServices& services)> task) {
+  const auto state = std::make_shared<TaskState>();
+  HttpCall& call = exchange.MakeCall(AnswerTask);
+  call.kept = state;
+  call.work = [&admin = exchange.admin(), state,
+               task = std::move(task)](std::function<void()> done) {
+    admin.RunKeyTask([state, task](KeyServices& services) { state->reply = task(services); },
+                     [state, done = std::move(done)](bool ran) {
+                       state->ran = ran;
+                       done();
+                     });
+  };
+}
+
+TaskReply ReplyWithStoreError(const Error& error) {
+  const bool is_request = error.code == ErrorCode::kInvalidOptions;
+  return ReplyWith(Problem{
+      .code = is_request ? ProblemCode::kInvalidParameter : ProblemCode::kStorageUnavailable,
+      .detail = error.message});
+}
+
 std::optional<std::string> ReadPathParameter(HttpExchange& exchange, std::string_view name) {
   std::string text;
   const std::string_view sent = PathParameter(*exchange.route, exchange.request.path, name);

@@ -13,6 +13,10 @@
 #include "api/http/exchange.h"
 #include "control/version.h"
 
+namespace sluice::api {
+class KeyServices;
+}  // namespace sluice::api
+
 /// Routes whose responses are made on worker threads.
 namespace sluice::api {
 
@@ -40,6 +44,12 @@ struct TaskReply {
 /// file, or if too many requests wait.
 void RunTask(HttpExchange& exchange, TaskKind kind,
              std::function<TaskReply(ControlServices& services)> task);
+
+/// Runs a task about the keys of the store for a request, and sends its reply. Refuses the request
+/// if too many wait.
+void RunKeyTask(HttpExchange& exchange, std::function<TaskReply(KeyServices& services)> task);
+/// An error of the store of limits: 503, or 400 if the request is invalid.
+[[nodiscard]] TaskReply ReplyWithStoreError(const Error& error);
 
 /// Returns a parameter of the request's path, decoded. Nothing: it can't be decoded, and the
 /// request was refused.

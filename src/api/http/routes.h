@@ -111,6 +111,15 @@ void RunListNodes(HttpExchange& exchange);
 void RunReadAudit(HttpExchange& exchange);
 // admin/key_lookup.cc
 void RunLookUpKey(HttpExchange& exchange);
+// admin/keys.cc
+void RunListKeys(HttpExchange& exchange);
+// admin/resets.cc
+void RunStartReset(HttpExchange& exchange);
+void RunListResets(HttpExchange& exchange);
+void RunGetReset(HttpExchange& exchange);
+void RunCancelReset(HttpExchange& exchange);
+// admin/store_report.cc
+void RunGetStore(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

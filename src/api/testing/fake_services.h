@@ -99,6 +99,14 @@ class FakeServices final : public ServerServices, public AdminServices, private 
     audits.push_back(origin.author + " " + action + " " + target);
   }
 
+  std::optional<store::SeenTimes> FindSeen(const Key& key) override { return names.Find(key); }
+  void RunKeyTask(KeyTask task, std::function<void(bool ran)> done) override {
+    slow_work.push_back([this, task = std::move(task), done = std::move(done)] {
+      if (key_services != nullptr) task(*key_services);
+      done(key_services != nullptr);
+    });
+  }
+
   // ---- For tests
 
   void Identify(identity::IdentityOptions options) {
@@ -127,7 +135,9 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   store::StoreQueue* queue = nullptr;            ///< Null: the store completes calls immediately.
   control::RuleService* rule_service = nullptr;  ///< Null: the rules come from a file.
   std::optional<TaskKind> busy_tasks;            ///< Too many tasks of this kind wait.
-  std::vector<std::string> audits;               ///< "author action target"
+  store::KeyDirectory names{std::size_t{1} << 16};
+  KeyServices* key_services = nullptr;  ///< Null: too many tasks wait.
+  std::vector<std::string> audits;      ///< "author action target"
 
  private:
   void Run(TaskKind kind, std::function<void(ControlServices&)> task,

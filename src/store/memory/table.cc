@@ -213,6 +213,14 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   }
 }
 
+bool MemoryStore::Table::IsLive(const Key& key, WallTime now) const {
+  const KeyHash hash = HashOf(key);
+  Segment& segment = SegmentOf(hash);
+  const std::lock_guard lock(segment.lock);
+  const Cell* const cell = segment.Find(hash);
+  return cell != nullptr && cell->FreshAt() > now;
+}
+
 void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
   Use& use = call.uses[0];
   if (call.operation == Operation::kReset) return Forget(call, use, place);
