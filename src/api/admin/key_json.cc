@@ -51,14 +51,14 @@ void AppendListedKey(const Key& key, KeyDetail detail, JsonWriter& json) {
 void AppendSeenTimes(const std::optional<store::SeenTimes>& times, JsonWriter& json) {
   using Time = std::optional<WallTime>;
   json.Key("first_seen");
-  AppendTime(times ? Time(times->first) : Time(), json);
+  AppendTimeOrNull(times ? Time(times->first) : Time(), json);
   json.Key("last_seen");
-  AppendTime(times ? Time(times->last) : Time(), json);
+  AppendTimeOrNull(times ? Time(times->last) : Time(), json);
   json.Key("last_denied");
-  AppendTime(times ? times->denied : Time(), json);
+  AppendTimeOrNull(times ? times->denied : Time(), json);
 }
 
-void AppendTime(const std::optional<WallTime>& time, JsonWriter& json) {
+void AppendTimeOrNull(const std::optional<WallTime>& time, JsonWriter& json) {
   time ? json.String(FormatTimestamp(*time)) : json.Null();
 }
 

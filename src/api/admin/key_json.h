@@ -45,6 +45,6 @@ void AppendListedKey(const Key& key, KeyDetail detail, JsonWriter& json);
 void AppendSeenTimes(const std::optional<store::SeenTimes>& times, JsonWriter& json);
 
 /// Writes a time as RFC 3339, or null.
-void AppendTime(const std::optional<WallTime>& time, JsonWriter& json);
+void AppendTimeOrNull(const std::optional<WallTime>& time, JsonWriter& json);
 
 }  // namespace sluice::api

@@ -69,9 +69,9 @@ void AppendJob(const ResetJob& job, KeyDetail detail, JsonWriter& json) {
   json.Key("complete").Bool(job.complete);
   json.Key("author").String(job.origin.author);
   json.Key("started");
-  AppendTime(job.started, json);
+  AppendTimeOrNull(job.started, json);
   json.Key("ended");
-  AppendTime(job.ended, json);
+  AppendTimeOrNull(job.ended, json);
   json.Key("error");
   job.error.empty() ? json.Null() : json.String(job.error);
   json.EndObject();
