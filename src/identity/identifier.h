@@ -51,6 +51,11 @@ class Identifier {
   /// if it is long or keys are hashed, what stands for it, in `room`.
   [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Room& room) const;
 
+  /// Returns what stands for this key wherever it must not be visible, in `room`: its digest.
+  [[nodiscard]] std::string_view DigestOf(std::string_view key, KeyDigest::Room& room) const {
+    return KeyDigest::IsDigest(key) ? key : digest_(key, room);
+  }
+
   /// Whether keys are never to be stored or shown as they are.
   [[nodiscard]] bool hashes_keys() const { return options_.hash_keys; }
   /// The network that budgets of an IPv6 address are counted by, in `room`; nothing for others.

@@ -25,6 +25,9 @@ class KeyDigest {
   static constexpr std::size_t kMaxText = 7 + 2 * SHA256_DIGEST_LENGTH;
   using Room = std::array<char, kMaxText>;
 
+  /// Whether a text has the form of a digest: no plain key is as long.
+  [[nodiscard]] static bool IsDigest(std::string_view text);
+
   /// The returned view points into `room`.
   std::string_view operator()(std::string_view key, Room& room) const;
 

@@ -120,7 +120,7 @@ struct CertificateMetrics {
 };
 
 struct ClockMetrics {
-  double offset = 0;
+  std::chrono::nanoseconds offset{0};
 
   static constexpr auto Metrics() {
     return std::tuple{Metric{MetricType::kGauge, "rate_limiter_redis_clock_offset_seconds",
@@ -197,7 +197,7 @@ void WriteStore(PrometheusText& text, const Shared& shared,
   WriteMetrics(text, redis);
   WriteMetrics(text, store);
   const Micros ahead = shared.settings.store_clock_ahead.load(std::memory_order_relaxed);
-  WriteMetrics(text, ClockMetrics{.offset = std::chrono::duration<double>(ahead).count()});
+  WriteMetrics(text, ClockMetrics{.offset = ahead});
   WriteMetrics(text, shared.leases->denials);
   telemetry::SeriesTotals<lease::TableStats> leases(shared.limit_series);
   leases.Add(shared.leases->table.StatsBySeriesApprox());

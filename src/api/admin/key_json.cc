@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "api/admin/short_key.h"
+#include "api/admin/key_text.h"
 #include "base/timestamp.h"
 #include "base/url.h"
 
@@ -17,15 +17,26 @@ std::string Decoded(std::string_view text) {
 }  // namespace
 
 std::string ShownKey(const std::string& value, KeyDetail detail) {
-  return detail == KeyDetail::kWhole || value.empty() ? value : ShortKey(value);
+  static const identity::Principal kViewer{.role = identity::Role::kViewer};
+  return detail == KeyDetail::kWhole || value.empty() ? value : KeyForPrincipal(kViewer, value);
 }
 
-KeyDetail DetailFor(const HttpExchange& /*exchange*/) { return KeyDetail::kWhole; }
+KeyDetail DetailFor(const HttpExchange& exchange) {
+  return exchange.principal().Has(identity::Role::kOperator) ? KeyDetail::kWhole
+                                                             : KeyDetail::kShortened;
+}
 
 ScopeNames NamesOf(std::string_view scope) {
   const std::size_t colon = scope.find(':');
   if (colon == std::string_view::npos || colon == 0) return {};
   return {.rule = Decoded(scope.substr(0, colon)), .limit = Decoded(scope.substr(colon + 1))};
+}
+
+void RefuseScope(const HttpExchange& exchange) {
+  exchange.Refuse({.code = ProblemCode::kForbidden,
+                   .field = "rule",
+                   .detail = "the client may only change rules whose ids begin with '" +
+                             exchange.principal().scope + "'"});
 }
 
 void AppendKeyValues(const Key& key, KeyDetail detail, JsonWriter& json) {

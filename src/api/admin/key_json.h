@@ -34,6 +34,9 @@ struct ScopeNames {
 /// Returns how much the client of a request may see.
 [[nodiscard]] KeyDetail DetailFor(const HttpExchange& exchange);
 
+/// Refuses a request of a client whose scope does not include its rule.
+void RefuseScope(const HttpExchange& exchange);
+
 /// Writes the members `key` (the first value that the budget is per) and `others` (the rest).
 void AppendKeyValues(const Key& key, KeyDetail detail, JsonWriter& json);
 

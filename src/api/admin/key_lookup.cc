@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -98,7 +98,7 @@ void AnswerLookup(HttpCall& call, std::string& out) {
   if (!WasDone(call, out)) return;
   CheckRequest& check = call.part(0).check;
   ServerServices& services = call.loop.services();
-  const KeyDetail detail = KeyDetail::kWhole;
+  const KeyDetail detail = *static_cast<const KeyDetail*>(call.kept.get());
   wire::HttpResponse response(out, 200, services.http_date(), call.response_options);
   JsonWriter json(response.BeginBody("application/json"));
   json.BeginObject();
@@ -126,6 +126,7 @@ void RunLookUpKey(HttpExchange& exchange) {
   HttpCall& call = exchange.MakeCall(AnswerLookup);
   HttpCall::Part& part = call.Add();
   part.check.operation = store::Operation::kInspect;
+  call.kept = std::make_shared<KeyDetail>(DetailFor(exchange));
   if (!body->Only({"attributes", "key"}) || !ReadCaller(exchange, *body, part)) {
     exchange.RefuseCall(problem);
   }

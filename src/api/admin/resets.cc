@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/admin/admin_services.h"
-#include "api/admin/audit_trail.h"
 #include "api/admin/key_json.h"
 #include "api/admin/key_services.h"
 #include "api/admin/task_route.h"
@@ -114,9 +113,10 @@ void RunStartReset(HttpExchange& exchange) {
   auto body = exchange.loop.json().Read(exchange.request.body, problem);
   ResetRequest request;
   if (!body || !ReadResetRequest(*body, request)) return exchange.Refuse(problem);
+  if (!exchange.principal().Covers(request.selector.rule)) return RefuseScope(exchange);
   const KeyDetail detail = DetailFor(exchange);
   RunKeyTask(exchange, [request = std::move(request), detail,
-                        origin = OriginOf(exchange.admin(), exchange.peer)](KeyServices& services) {
+                        origin = exchange.Origin()](KeyServices& services) {
     if (request.dry_run) return Preview(services, request.selector, detail);
     const auto job =
         services.StartReset(request.selector, static_cast<std::uint64_t>(request.max_keys), origin);
