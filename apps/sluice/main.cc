@@ -19,6 +19,7 @@
 #include "demo.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "keys_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
@@ -290,6 +291,7 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  KeysOptions keys;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -299,6 +301,7 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddKeys(app, action, keys);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

@@ -165,6 +165,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
   }
   for (const match::MatchedLimit& matched : match.limits()) {
     if (!Concerns(check.operation, *matched.limit)) continue;
+    if (!check.only_rule.empty() && matched.rule->id != check.only_rule) continue;
     const bool shadow =
         rules::IsShadow(*matched.rule, *matched.limit) || enforcement == Enforcement::kShadow;
     AddUse(check, matched, shadow ? Mode::kShadow : Mode::kEnforce);
@@ -196,6 +197,7 @@ void Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mo
   use.limit = &matched.limit->limit;
   use.cost = Takes(check.operation) ? matched.cost : check.cost;
   use.mode = mode;
+  use.receipt.grant_expires = check.grant_expires;
   use.may_lease = matched.rule->consistency == rules::Consistency::kLeased;
   use.series = matched.limit->number;
   if (matched.limit->reject_all && Takes(check.operation)) LetNothingFit(use);

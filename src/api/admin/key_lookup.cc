@@ -48,6 +48,11 @@ void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminService
   json.Key("remaining").Int(use.verdict.remaining);
   json.Key("reset_after_ms").Int(MillisOf(use.verdict.reset_after));
   json.Key("grant").Int(inspection.grant);
+  json.Key("expiring_grant").Int(inspection.expiring_grant);
+  json.Key("grant_expires_at");
+  AppendTimeOrNull(inspection.expiring_grant > 0 ? std::optional<WallTime>(inspection.grant_expires)
+                                                 : std::nullopt,
+                   json);
   json.Key("leased").Int(inspection.leased);
   AppendSeenTimes(admin.FindSeen(use.key), json);
   json.EndObject();

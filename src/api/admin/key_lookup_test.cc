@@ -80,6 +80,39 @@ TEST_F(KeyLookupTest, ShowsGrantsDebtsAndLists) {
   EXPECT_EQ(Text(LookUp(R"({"key":"blocked"})"), "listed"), "deny");
 }
 
+TEST_F(KeyLookupTest, AGrantMayExpireAndBeForOneRule) {
+  const std::string caller = R"("attributes":{"api_key":"bob","endpoint":"/search"})";
+  // The clock is at 17:46:40.
+  const Heard granted = Post("/admin/v1/grants", "{" + caller +
+                                                     R"(,"amount":7,"rule":"search",)"
+                                                     R"("expires_at":"2030-03-17T18:00:00Z"})");
+  ASSERT_EQ(granted.status, 200) << granted.body;
+  EXPECT_EQ(testing::TextOf(granted.body, "rule"), "search");
+  EXPECT_EQ(testing::TextOf(granted.body, "expires_at"), "2030-03-17T18:00:00Z");
+  element found = LookUp("{" + caller + "}");
+  EXPECT_EQ(Int(found["limits"].at(0), "grant"), 0) << "of another rule";
+  EXPECT_EQ(Int(found["limits"].at(1), "grant"), 7);
+  EXPECT_EQ(Int(found["limits"].at(1), "expiring_grant"), 7);
+  EXPECT_EQ(Text(found["limits"].at(1), "grant_expires_at"), "2030-03-17T18:00:00Z");
+  services_.clock.Advance(std::chrono::minutes(14));
+  found = LookUp("{" + caller + "}");
+  EXPECT_EQ(Int(found["limits"].at(1), "grant"), 0);
+  EXPECT_EQ(services_.audits.size(), 0U) << "without rules in a store there is no audit log";
+}
+
+TEST_F(KeyLookupTest, AGrantNeedsALimitAnAmountAndATimeToCome) {
+  EXPECT_EQ(Post("/admin/v1/grants", R"({"key":"bob"})").status, 400);
+  EXPECT_EQ(Post("/admin/v1/grants", R"({"key":"bob","amount":0})").status, 400);
+  EXPECT_EQ(Post("/admin/v1/grants", R"({"key":"bob","amount":1,"rule":"none"})").status, 404);
+  EXPECT_EQ(
+      Post("/admin/v1/grants", R"({"key":"bob","amount":1,"expires_at":"2020-01-01T00:00:00Z"})")
+          .status,
+      400);
+  EXPECT_EQ(Post("/admin/v1/grants", R"({"key":"bob","amount":1,"expires_at":"soon"})").status,
+            400);
+  EXPECT_EQ(Post("/admin/v1/grants", R"({"key":"bob","amount":1,"expires_at":null})").status, 200);
+}
+
 TEST_F(KeyLookupTest, RefusesBodiesThatNameNoCaller) {
   EXPECT_EQ(Post("/admin/v1/keys:lookup", "{}").status, 400);
   EXPECT_EQ(Post("/admin/v1/keys:lookup", R"({"attributes":{}})").status, 400);

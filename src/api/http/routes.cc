@@ -47,6 +47,7 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/admin/inspect", kGet, kViewer, RunInspect, kChecks},
     {"/admin/v1/keys:lookup", kPost, kViewer, RunLookUpKey, kChecks},
     {"/admin/v1/keys", kGet, kViewer, RunListKeys},
+    {"/admin/v1/grants", kPost, kOperator, RunGrantUntil, kChecks},
     {"/admin/v1/resets", kPost, kOperator, RunStartReset},
     {"/admin/v1/resets", kGet, kViewer, RunListResets},
     {"/admin/v1/resets/{id}", kGet, kViewer, RunGetReset},

@@ -118,6 +118,8 @@ void RunListNodes(HttpExchange& exchange);
 void RunReadAudit(HttpExchange& exchange);
 // admin/key_lookup.cc
 void RunLookUpKey(HttpExchange& exchange);
+// admin/grants.cc
+void RunGrantUntil(HttpExchange& exchange);
 // admin/keys.cc
 void RunListKeys(HttpExchange& exchange);
 // admin/resets.cc
