@@ -13,6 +13,7 @@
 #include "api/http/routes.h"
 #include "base/json_writer.h"
 #include "base/labels.h"
+#include "match/entry_text.h"
 #include "match/explain.h"
 
 /// The state of one caller: /admin/v1/keys:lookup.
@@ -99,6 +100,21 @@ void AppendExplanation(CheckRequest& check, const match::RuleSet& rules, WallTim
   json.Key("explanation_complete").Bool(is_complete);
 }
 
+void AppendEntries(HttpLoop& loop, CheckRequest& check, KeyDetail detail, JsonWriter& json) {
+  ServerServices& services = loop.services();
+  json.Key("entries").BeginArray();
+  for (const match::LiveEntry* const live :
+       services.limiter().FindEntries(check.GatherAttributes(), services.now())) {
+    json.BeginObject();
+    json.Key("id").String(live->entry.id);
+    match::AppendMembers(live->entry, json, [detail](std::string_view key) {
+      return ShownKey(std::string(key), detail);
+    });
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void AnswerLookup(HttpCall& call, std::string& out) {
   if (!WasDone(call, out)) return;
   CheckRequest& check = call.part(0).check;
@@ -115,6 +131,7 @@ void AnswerLookup(HttpCall& call, std::string& out) {
     AppendInspectedLimit(check, i, services.admin(), detail, json);
   }
   json.EndArray();
+  AppendEntries(call.loop, check, detail, json);
   if (const auto rules = services.admin().rules().Active().value) {
     AppendExplanation(check, *rules, services.limiter().RuleTime(services.now()), json);
   }
