@@ -122,8 +122,11 @@ class Differences {
 void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
                 Differences& differences) {
   if (operation != Operation::kReset) differences.CompareIn(i, "verdict", a.verdict, b.verdict);
-  if (operation == Operation::kCheck || operation == Operation::kPeek ||
-      operation == Operation::kGrant) {
+  if (operation == Operation::kGrant) {
+    differences.CompareIn(i, "expiry", a.receipt.grant_expires.time_since_epoch().count(),
+                          b.receipt.grant_expires.time_since_epoch().count());
+  }
+  if (operation == Operation::kCheck || operation == Operation::kPeek) {
     differences.CompareIn(i, "receipt", a.receipt, b.receipt);
   }
   if (operation == Operation::kAdjust && a.settlement != nullptr) {

@@ -263,8 +263,7 @@ Use Questioner::AnyUse(Operation operation, std::size_t subject) {
   use.slot = AnySlot();
   if (operation == Operation::kGrant) {
     use.cost = std::max<std::int64_t>(use.cost, 1);
-    // Where a clock may be set back, a store may or may not have forgotten what had expired.
-    if (clock_ == ClockKind::kForward && choices_.OneIn(2)) {
+    if (choices_.OneIn(2)) {
       use.receipt.grant_expires = std::min(
           now_ + Micros{choices_.Between(0, std::min(AnyStep(), kMaxWindow.count()))}, kMaxTime);
     }
