@@ -60,7 +60,7 @@ std::string KeyOf(const JsonValue& limit) {
   return Shown(text);
 }
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : Shown(text); }
+std::string ShownOrDash(std::string text) { return text.empty() ? "-" : Shown(text); }
 
 std::string SecondsText(const std::string& millis) {
   return millis.empty() ? "-" : std::to_string((std::stoll(millis) + 999) / 1000) + "s";
@@ -81,7 +81,7 @@ void PrintLimits(const JsonValue& body) {
                MemberText(limit, "used"), MemberText(limit, "remaining"),
                MemberText(limit, "limit"), MemberText(limit, "grant"), MemberText(limit, "leased"),
                SecondsText(MemberText(limit, "reset_after_ms")),
-               OrDash(MemberText(limit, "last_seen"))});
+               ShownOrDash(MemberText(limit, "last_seen"))});
   }
   std::string text;
   if (count > 0) table.Print(0, text);
@@ -124,8 +124,9 @@ int ListKeys(const KeysOptions& options, Remote& remote) {
     }
     complete = MemberText(*body, "complete") == "true";
     for (const JsonValue key : *body->Find("keys")) {
-      table.Add({OrDash(MemberText(key, "rule")), OrDash(MemberText(key, "name")), KeyOf(key),
-                 OrDash(MemberText(key, "first_seen")), OrDash(MemberText(key, "last_seen"))});
+      table.Add({ShownOrDash(MemberText(key, "rule")), ShownOrDash(MemberText(key, "name")),
+                 KeyOf(key), ShownOrDash(MemberText(key, "first_seen")),
+                 ShownOrDash(MemberText(key, "last_seen"))});
     }
   } while (!cursor.empty());
   if (options.remote.json) return 0;
@@ -154,7 +155,7 @@ int PrintPreview(const JsonValue& body) {
   const bool complete = MemberText(body, "complete") == "true";
   std::printf("%s%s keys match\n", complete ? "" : "at least ", MemberText(body, "count").c_str());
   for (const JsonValue key : *body.Find("sample")) {
-    std::printf("  %s %s\n", OrDash(MemberText(key, "rule")).c_str(), KeyOf(key).c_str());
+    std::printf("  %s %s\n", ShownOrDash(MemberText(key, "rule")).c_str(), KeyOf(key).c_str());
   }
   return 0;
 }
