@@ -25,7 +25,12 @@ void AnswerGrants(HttpCall& call, std::string& out) {
     return wire::HttpResponse(out, status, call.loop.services().http_date(), call.response_options);
   };
   if (check.uses().empty()) {
-    const NothingGranted nothing = WhyNothingGranted(check);
+    NothingGranted nothing = WhyNothingGranted(check);
+    if (!check.only_rule.empty()) {
+      nothing = {.met_limits = false,
+                 .why = "the caller matches no limit of rule '" + check.only_rule +
+                        "' that can be granted to"};
+    }
     const ProblemCode code =
         nothing.met_limits ? ProblemCode::kNotSupported : ProblemCode::kNoLimit;
     wire::HttpResponse refusal = respond(KindOf(code).status);
