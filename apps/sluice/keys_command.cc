@@ -26,7 +26,7 @@ std::string EncodedParameter(std::string_view text) {
   return encoded;
 }
 
-void PrintJson(const Response& response) {
+void PrintKeysJson(const Response& response) {
   std::fwrite(response.body.data(), 1, response.body.size(), stdout);
   if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
 }
@@ -119,7 +119,7 @@ int ListKeys(const KeysOptions& options, Remote& remote) {
     if (!body) return kKeysFailed;
     cursor = MemberText(*body, "cursor");
     if (options.remote.json) {
-      PrintJson(*response);
+      PrintKeysJson(*response);
       continue;
     }
     complete = MemberText(*body, "complete") == "true";
@@ -184,7 +184,7 @@ int AwaitJob(const KeysOptions& options, Remote& remote, const std::string& id) 
     if (!job) return kKeysFailed;
     if (const std::string state = MemberText(*job, "state"); state != "running") {
       if (!options.remote.json) return PrintJob(*job);
-      PrintJson(*response);
+      PrintKeysJson(*response);
       return state == "done" ? 0 : kKeysFailed;
     }
     std::this_thread::sleep_for(kResetPoll);
@@ -205,7 +205,7 @@ int ShowKey(const KeysOptions& options) {
   const auto response = PostJson(*remote, "/admin/v1/keys:lookup", request);
   if (!response) return kKeysFailed;
   if (options.remote.json) {
-    PrintJson(*response);
+    PrintKeysJson(*response);
     return 0;
   }
   JsonDocument document;
@@ -231,7 +231,7 @@ int GrantToKey(const KeysOptions& options) {
   const auto response = PostJson(*remote, "/admin/v1/grants", request);
   if (!response) return kKeysFailed;
   if (options.remote.json) {
-    PrintJson(*response);
+    PrintKeysJson(*response);
     return 0;
   }
   JsonDocument document;
@@ -258,7 +258,7 @@ int ResetKeys(const KeysOptions& options) {
     return AwaitJob(options, *remote, MemberText(*body, "id"));
   }
   if (options.remote.json) {
-    PrintJson(*response);
+    PrintKeysJson(*response);
     return 0;
   }
   if (options.dry_run) return PrintPreview(*body);

@@ -34,11 +34,6 @@ std::string Encoded(std::string_view text) {
   return encoded;
 }
 
-void PrintBody(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
-}
-
 // Prints a response with one of the functions of change_text.h, or as JSON.
 int Print(const RulesOptions& options, const std::optional<Response>& response,
           void (*append)(const JsonValue&, std::string&)) {
@@ -169,7 +164,7 @@ NodeCount CountNodes(const JsonValue& body, const std::string& version) {
   if (!nodes) return count;
   for (const JsonValue node : *nodes) {
     const std::string state = MemberText(node, "state");
-    if (state == "gone") continue;
+    if (state == "gone" || MemberText(node, "rules_source") == "file") continue;
     ++count.of;
     if (superseded || MemberText(node, "version") == version) {
       ++count.applied;

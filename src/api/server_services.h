@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include <sluice/time.h>
@@ -30,6 +31,10 @@ class ServerServices {
   [[nodiscard]] virtual std::string_view http_date() = 0;
   /// Valid until the next turn of the loop.
   [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
+  /// The same for other threads; null: keys are not hashed.
+  [[nodiscard]] virtual std::shared_ptr<const identity::Identifier> shared_identifier() {
+    return nullptr;
+  }
   /// Whether checks without `ip` and `api_key` are refused.
   [[nodiscard]] virtual bool requires_identity() const { return false; }
   /// Queue of calls to this loop's store; null: the store completes calls immediately.

@@ -27,6 +27,12 @@ void FillRandom(std::span<std::byte> out) {
   }
 }
 
+std::string RandomBytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  FillRandom(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
 std::uint64_t RandomId() {
   for (;;) {
     if (left == 0) {

@@ -30,6 +30,7 @@ struct CommitResult {
 struct StoreHead {
   std::optional<VersionRef> version{};  ///< Nothing: the store has no versions.
   RecordCursor records{};               ///< Sequence number 0: it has no records.
+  WallTime now{};                       ///< The store's time.
 };
 
 /// Where versions of the rules, records, the audit log and the list of nodes are stored.
@@ -45,7 +46,8 @@ class ControlStore {
 
   /// Reads the current version's identity; nothing: the store is empty.
   virtual Result<std::optional<VersionRef>> ReadCurrent() = 0;
-  /// Reads the current version's identity and the position of the newest record, in one call.
+  /// Reads the current version's identity, the position of the newest record and the time, in one
+  /// call.
   virtual Result<StoreHead> ReadHead() = 0;
   /// Reads one version; nothing: it is not kept. With epoch 0, the newest with that number.
   virtual Result<std::optional<Version>> ReadVersion(const VersionId& id) = 0;

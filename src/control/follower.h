@@ -10,8 +10,8 @@
 
 namespace sluice::control {
 
-/// Runs a RuleSync on a thread of its own: about every second, and at once after a notification by
-/// the store. Hooks are called on that thread, and inside Start.
+/// Runs a RuleSync, for rules and records, on a thread of its own: about every second, and at once
+/// after a notification by the store. Hooks are called on that thread, and inside Start.
 class Follower {
  public:
   /// The longest that Start takes, plus one call to the store.
@@ -37,6 +37,8 @@ class Follower {
   void Wake();
   /// From any thread.
   [[nodiscard]] SyncStats Stats() const { return sync_.Stats(); }
+  /// The records of this node: its functions that are for any thread.
+  [[nodiscard]] RecordSync& records() { return sync_.records(); }
 
  private:
   void Run(SteadyTime next);

@@ -11,7 +11,7 @@ std::string_view NameOf(NodeState state) {
 
 NodeState StateOf(const NodeRecord& node, const VersionRef& current, WallTime now) {
   if (now - node.last_seen > kNodeTimeout) return NodeState::kGone;
-  if (node.active == current) return NodeState::kOk;
+  if (node.active == current || node.rules_from_file) return NodeState::kOk;
   return node.rejected == current ? NodeState::kRejected : NodeState::kBehind;
 }
 

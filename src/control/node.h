@@ -7,6 +7,7 @@
 
 #include <sluice/time.h>
 
+#include "control/record.h"
 #include "control/version.h"
 
 namespace sluice::control {
@@ -34,11 +35,14 @@ struct NodeRecord {
   VersionRef active{};
   WallTime active_since{};
   bool from_copy = false;  ///< `active` is the copy on its disk: it has not read the store yet.
-  VersionRef rejected{};   ///< The version that it can't use, while there is one.
-  std::string error{};     ///< Why.
-  std::string store{};     ///< "memory", or the state of its connections to Redis.
-  std::string breaker{};   ///< "closed", "open" or "half_open"; empty without Redis.
-  WallTime last_seen{};    ///< By the store's clock; set by the store.
+  bool rules_from_file = false;    ///< It follows no versions.
+  RecordCursor records{};          ///< Up to where it has the records.
+  bool records_from_copy = false;  ///< They are the copy on its disk.
+  VersionRef rejected{};           ///< The version that it can't use, while there is one.
+  std::string error{};             ///< Why.
+  std::string store{};             ///< "memory", or the state of its connections to Redis.
+  std::string breaker{};           ///< "closed", "open" or "half_open"; empty without Redis.
+  WallTime last_seen{};            ///< By the store's clock; set by the store.
 };
 
 /// Returns the state of a node, given the store's current version and time.

@@ -31,7 +31,7 @@ struct LaggingNode {
 struct Propagation {
   VersionRef version{};
   std::size_t applied = 0;             ///< Live nodes that have it, or a later one.
-  std::size_t of = 0;                  ///< Live nodes.
+  std::size_t of = 0;                  ///< Live nodes that follow versions.
   std::vector<LaggingNode> lagging{};  ///< The other live nodes.
 
   [[nodiscard]] bool complete() const { return applied == of; }
@@ -39,5 +39,8 @@ struct Propagation {
 
 /// Counts the live nodes that have `version` or a later one.
 [[nodiscard]] Propagation PropagationOf(const VersionRef& version, const NodeList& nodes);
+
+/// Counts the live nodes that have the records up to this position.
+[[nodiscard]] Propagation PropagationOf(const RecordCursor& cursor, const NodeList& nodes);
 
 }  // namespace sluice::control

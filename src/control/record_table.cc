@@ -19,12 +19,17 @@ const Record* RecordTable::Find(RecordKind kind, std::string_view id) const {
   return found == records_.end() || found->second.removed ? nullptr : &found->second;
 }
 
-void RecordTable::Visit(RecordKind kind, std::string_view after,
-                        const std::function<bool(const Record&)>& visit) const {
+std::vector<Record> RecordTable::ListOf(RecordKind kind, std::string_view after, std::size_t limit,
+                                        WallTime now,
+                                        const std::function<bool(const Record&)>& filter) const {
+  std::vector<Record> list;
   for (auto next = records_.upper_bound(KeyOf(kind, after));
-       next != records_.end() && next->second.kind == kind; ++next) {
-    if (!next->second.removed && !visit(next->second)) return;
+       next != records_.end() && next->second.kind == kind && list.size() < limit; ++next) {
+    const Record& record = next->second;
+    if (record.removed || record.IsExpired(now) || (filter && !filter(record))) continue;
+    list.push_back(record);
   }
+  return list;
 }
 
 std::vector<Record> RecordTable::List(bool with_removed) const {
@@ -38,16 +43,24 @@ std::vector<Record> RecordTable::List(bool with_removed) const {
 
 std::vector<Record> RecordTable::ListExpired(WallTime now, std::size_t count) const {
   std::vector<Record> list;
-  for (const auto& [time, record] : expiring_) {
+  for (const auto& [time, sequence] : expiring_) {
     if (time > now || list.size() >= count) break;
-    list.push_back(*record);
+    list.push_back(*order_.at(sequence));
   }
   return list;
 }
 
-std::optional<WallTime> RecordTable::NextExpiry() const {
-  if (expiring_.empty()) return std::nullopt;
-  return expiring_.begin()->first;
+void RecordTable::VisitExpiring(WallTime from, WallTime to,
+                                const std::function<void(const Record&)>& visit) const {
+  for (auto next = expiring_.upper_bound({from, UINT64_MAX});
+       next != expiring_.end() && next->first <= to; ++next) {
+    visit(*order_.at(next->second));
+  }
+}
+
+std::optional<WallTime> RecordTable::NextExpiry(WallTime now) const {
+  const auto next = expiring_.upper_bound({now, UINT64_MAX});
+  return next == expiring_.end() ? std::nullopt : std::optional(next->first);
 }
 
 RecordTable::Plan RecordTable::Prepare(std::span<const RecordWrite> writes, WallTime now) const {
@@ -123,7 +136,7 @@ void RecordTable::Put(const Record& record) {
     } else {
       --count;
     }
-    if (stored.expires_at) expiring_.erase({*stored.expires_at, &stored});
+    if (stored.expires_at) expiring_.erase({*stored.expires_at, stored.sequence});
   }
   stored = record;
   order_[record.sequence] = &stored;
@@ -132,7 +145,7 @@ void RecordTable::Put(const Record& record) {
     return;
   }
   ++count;
-  if (record.expires_at) expiring_.insert({*record.expires_at, &stored});
+  if (record.expires_at) expiring_.emplace(*record.expires_at, record.sequence);
 }
 
 void RecordTable::Apply(std::span<const Record> records, const RecordCursor& cursor) {

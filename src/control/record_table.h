@@ -37,16 +37,20 @@ class RecordTable {
   [[nodiscard]] std::size_t size() const { return records_.size() - removed_.size(); }
   /// Nothing: there is none, or it is removed.
   [[nodiscard]] const Record* Find(RecordKind kind, std::string_view id) const;
-  /// Calls `visit` for each record of a kind after this id ("": from the first), in the order of
-  /// their ids, until it returns false.
-  void Visit(RecordKind kind, std::string_view after,
-             const std::function<bool(const Record&)>& visit) const;
+  /// Lists at most `limit` records of a kind after this id ("": from the first) that have not
+  /// expired and pass the filter (empty: all), in the order of their ids.
+  [[nodiscard]] std::vector<Record> ListOf(RecordKind kind, std::string_view after,
+                                           std::size_t limit, WallTime now,
+                                           const std::function<bool(const Record&)>& filter) const;
   /// Lists all records, in the order of their sequence numbers.
   [[nodiscard]] std::vector<Record> List(bool with_removed = false) const;
   /// Lists at most `count` records that have expired.
   [[nodiscard]] std::vector<Record> ListExpired(WallTime now, std::size_t count) const;
-  /// When the next record expires.
-  [[nodiscard]] std::optional<WallTime> NextExpiry() const;
+  /// Calls `visit` for each record that expires after `from` and not after `to`.
+  void VisitExpiring(WallTime from, WallTime to,
+                     const std::function<void(const Record&)>& visit) const;
+  /// Returns when the next record expires after `now`.
+  [[nodiscard]] std::optional<WallTime> NextExpiry(WallTime now) const;
 
   /// Checks writes as ControlStore::WriteRecords, and numbers them.
   [[nodiscard]] Plan Prepare(std::span<const RecordWrite> writes, WallTime now) const;
@@ -69,10 +73,10 @@ class RecordTable {
 
   RecordCursor cursor_{};
   std::uint64_t floor_ = 0;  ///< The newest removed record that was forgotten.
-  std::map<std::string, Record, std::less<>> records_;  ///< By KeyOf, also removed ones.
-  std::map<std::uint64_t, const Record*> order_;        ///< By sequence number.
-  std::map<std::uint64_t, const Record*> removed_;      ///< By sequence number.
-  std::set<std::pair<WallTime, const Record*>> expiring_;
+  std::map<std::string, Record, std::less<>> records_;     ///< By KeyOf, also removed ones.
+  std::map<std::uint64_t, const Record*> order_;           ///< By sequence number.
+  std::map<std::uint64_t, const Record*> removed_;         ///< By sequence number.
+  std::set<std::pair<WallTime, std::uint64_t>> expiring_;  ///< Expiry and sequence number.
   std::map<std::uint64_t, WallTime> writes_;               ///< Ends of writes, and their times.
   std::array<std::size_t, kRecordKinds.size()> counts_{};  ///< Without the removed ones.
 };

@@ -169,6 +169,9 @@ std::string ToJson(const NodeRecord& node) {
   record.Text("active_hash", node.active.hash);
   record.Time("active_since", node.active_since);
   record.Number("from_copy", node.from_copy ? 1 : 0);
+  if (node.rules_from_file) record.Number("rules_from_file", 1);
+  record.Id("records", {.epoch = node.records.epoch, .number = node.records.sequence});
+  if (node.records_from_copy) record.Number("records_from_copy", 1);
   record.Id("rejected", node.rejected.id);
   record.Text("rejected_hash", node.rejected.hash);
   record.Text("error", node.error);
@@ -181,6 +184,7 @@ std::string ToJson(const NodeRecord& node) {
 Result<NodeRecord> ParseNodeRecord(std::string_view json) {
   const RecordReader record(json);
   if (record.error()) return *record.error();
+  const VersionId records = record.Id("records");
   return NodeRecord{.id = record.Text("id"),
                     .address = record.Text("address"),
                     .build = record.Text("build"),
@@ -188,6 +192,9 @@ Result<NodeRecord> ParseNodeRecord(std::string_view json) {
                     .active = {.id = record.Id("active"), .hash = record.Text("active_hash")},
                     .active_since = record.Time("active_since"),
                     .from_copy = record.Number("from_copy").value_or(0) != 0,
+                    .rules_from_file = record.Number("rules_from_file").value_or(0) != 0,
+                    .records = {.epoch = records.epoch, .sequence = records.number},
+                    .records_from_copy = record.Number("records_from_copy").value_or(0) != 0,
                     .rejected = {.id = record.Id("rejected"), .hash = record.Text("rejected_hash")},
                     .error = record.Text("error"),
                     .store = record.Text("store"),

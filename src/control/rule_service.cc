@@ -116,8 +116,10 @@ ChangeResult RuleService::Attempt(const ChangeRequest& request, bool& conflict) 
   ChangeDraft draft;
   std::optional<ChangeResult> refused;
   {
-    const bool is_restore = request.kind == ChangeKind::kRestore;
-    const std::unique_lock lock(evaluation_, is_restore ? kBusyTimeout : Micros{0});
+    const bool is_restore = request.kind == ChangeKind::kRestore && !request.dry_run;
+    // A restore does not wait for an evaluation, only for another restore.
+    const std::unique_lock lock(is_restore ? restore_ : evaluation_,
+                                is_restore ? kBusyTimeout : Micros{0});
     if (!lock.owns_lock()) {
       return FailedChange(ChangeOutcome::kBusy, "another change is being evaluated; try again");
     }
@@ -346,11 +348,22 @@ Result<NodeList> RuleService::ListNodes() {
 }
 
 Result<Propagation> RuleService::Wait(const VersionRef& version, Micros timeout) {
+  return WaitUntil([&](const NodeList& nodes) { return PropagationOf(version, nodes); }, version,
+                   timeout);
+}
+
+Result<Propagation> RuleService::WaitForRecords(const RecordCursor& cursor, Micros timeout) {
+  return WaitUntil([&](const NodeList& nodes) { return PropagationOf(cursor, nodes); }, {},
+                   timeout);
+}
+
+Result<Propagation> RuleService::WaitUntil(const std::function<Propagation(const NodeList&)>& count,
+                                           const VersionRef& current, Micros timeout) {
   const SteadyTime deadline = SteadyClock::Now() + std::clamp(timeout, Micros{0}, kMaxWait);
   while (true) {
-    const auto nodes = ReadNodes(version);
+    const auto nodes = ReadNodes(current);
     if (!nodes) return nodes.error();
-    Propagation propagation = PropagationOf(version, *nodes);
+    Propagation propagation = count(*nodes);
     if (propagation.complete()) return propagation;
     const Micros left = deadline - SteadyClock::Now();
     std::unique_lock lock(stop_mutex_);

@@ -8,10 +8,6 @@
 namespace sluice::control {
 namespace {
 
-Origin ServerOrigin(std::string address) {
-  return {.author = "sluice", .authentication = "server", .address = std::move(address)};
-}
-
 std::string NameForPeople(const VersionRef& ref) {
   return ref.id.number == 0 ? "the rule file" : "version " + ToText(ref.id);
 }
@@ -27,7 +23,21 @@ void PropagationTimes::Add(Micros time) {
 }
 
 RuleSync::RuleSync(ControlStore& store, LastGoodCopy* copy, SyncOptions options, SyncHooks hooks)
-    : store_(store), copy_(copy), options_(std::move(options)), hooks_(std::move(hooks)) {}
+    : store_(store),
+      copy_(copy),
+      options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      settled_(!options_.follow_rules),
+      records_(
+          store, copy, options_.node.id, options_.node.address,
+          {.on_changes = hooks_.on_records,
+           .on_event =
+               [this](SyncEvent event) {
+                 if (hooks_.on_event) hooks_.on_event(event);
+               },
+           .random = [this] { return Random(); },
+           .wall_now =
+               [this] { return hooks_.wall_now ? hooks_.wall_now() : TheSystemClock().Now(); }}) {}
 
 SteadyTime RuleSync::Step(SteadyTime now) {
   const SteadyTime next = Synchronize(now);
@@ -41,26 +51,38 @@ SteadyTime RuleSync::Step(SteadyTime now) {
 }
 
 SteadyTime RuleSync::Synchronize(SteadyTime now) {
-  const auto found = store_.ReadCurrent();
-  if (!found) return OnReadFailure(found.error(), now);
+  const auto head = store_.ReadHead();
+  if (!head) {
+    const SteadyTime next = OnReadFailure(head.error(), now);
+    return std::min(next, records_.StepWithoutStore(now).value_or(next));
+  }
+  // Records first: they never wait until a large version is compiled.
+  const auto records_due = records_.Step(*head, now);
+  const SteadyTime next = SynchronizeRules(head->version, now);
+  Publish();
+  return std::min(next, records_due.value_or(next));
+}
+
+SteadyTime RuleSync::SynchronizeRules(const std::optional<VersionRef>& found, SteadyTime now) {
   SteadyTime next = NextRead(now);
-  if (*found && (!followed_ || (*found)->id > followed_->id)) {
-    if (!Take(**found, now)) return next;
-  } else if (*found && *found == followed_) {
+  if (!options_.follow_rules) {
+    CountRead({}, now);
+  } else if (found && (!followed_ || found->id > followed_->id)) {
+    Take(*found, now);
+  } else if (found && found == followed_) {
     CountRead({}, now);
     lost_since_.reset();
   } else {
     CountRead({}, now);
-    next = HandleLoss(*found, now);
+    next = HandleLoss(found, now);
   }
-  Publish();
   return next;
 }
 
 SteadyTime RuleSync::OnReadFailure(const Error& error, SteadyTime now) {
   CountRead(error, now);
-  if (!active_) LoadCopy();
-  if (!active_) LoadSeed();
+  if (options_.follow_rules && !active_) LoadCopy();
+  if (options_.follow_rules && !active_) LoadSeed();
   settled_ = true;
   return NextRead(now);
 }
@@ -259,6 +281,8 @@ void RuleSync::Publish() {
   node.active_since = active_since_;
   node.rejected = rejected_;
   node.error = rejected_error_;
+  node.rules_from_file = !options_.follow_rules;
+  records_.Describe(node);
   if (hooks_.describe_node) hooks_.describe_node(node);
   const auto written = store_.WriteNode(node);
   const std::lock_guard lock(mutex_);
@@ -302,16 +326,22 @@ void RuleSync::CountRead(const std::optional<Error>& error, SteadyTime now) {
                : std::string("rules are read from the store again"));
 }
 
+std::uint64_t RuleSync::Random() const { return hooks_.random ? hooks_.random() : RandomId(); }
+
 SteadyTime RuleSync::NextRead(SteadyTime now) const {
   const auto tenth = static_cast<std::uint64_t>(options_.interval.count() / 10);
-  const std::uint64_t random = hooks_.random ? hooks_.random() : RandomId();
+  const std::uint64_t random = Random();
   return now + options_.interval - Micros(static_cast<std::int64_t>(tenth)) +
          Micros(static_cast<std::int64_t>(random % (2 * tenth + 1)));
 }
 
 SyncStats RuleSync::Stats() const {
-  const std::lock_guard lock(mutex_);
-  return stats_;
+  SyncStats stats = [this] {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }();
+  stats.records = records_.Stats();
+  return stats;
 }
 
 }  // namespace sluice::control

@@ -15,6 +15,8 @@
 #include "control/control_store.h"
 #include "control/last_good.h"
 #include "control/node.h"
+#include "control/record_sync.h"
+#include "control/sync_event.h"
 #include "control/version.h"
 
 namespace sluice::control {
@@ -23,25 +25,6 @@ namespace sluice::control {
 struct LoadReport {
   bool activated = false;
   std::string error{};
-};
-
-enum class SyncEventKind : std::uint8_t {
-  kActivated,         ///< A version is in use.
-  kRejected,          ///< A version can't be used by this node, which keeps the one before.
-  kStoreFailed,       ///< The first failed read after successful ones.
-  kStoreRecovered,    ///< The first successful read after failed ones.
-  kSeeded,            ///< An empty store was filled.
-  kSeedIgnored,       ///< The store has a version: the rule file was not used.
-  kVersionsLost,      ///< The store has lost versions that this node has followed.
-  kVersionsRestored,  ///< This node has restored them.
-  kCopyFailed,        ///< The last good copy can't be read or written.
-};
-
-/// A change that is worth a log line.
-struct SyncEvent {
-  SyncEventKind kind{};
-  VersionRef version{};
-  std::string message{};  ///< For people, with the consequence.
 };
 
 /// Where the rules in use came from.
@@ -55,16 +38,19 @@ enum class RulesOrigin : std::uint8_t {
 struct SyncOptions {
   NodeRecord node{};                  ///< This node; the fields about versions are filled in.
   std::optional<std::string> seed{};  ///< Valid rules for an empty store.
+  bool follow_rules = true;           ///< False: only records are followed.
   Micros interval = std::chrono::seconds(1);  ///< Between reads; ± 10 %.
 };
 
 struct SyncHooks {
-  /// Compiles and activates a version. Required.
+  /// Compiles and activates a version. Required if rules are followed.
   std::function<LoadReport(const Version&)> activate{};
   /// Completes this node's record (store, breaker) before it is published; may be empty.
   std::function<void(NodeRecord&)> describe_node{};
-  std::function<void(const SyncEvent&)> on_event{};  ///< May be empty.
-  std::function<std::uint64_t()> random{};           ///< For jitter; empty: RandomId.
+  std::function<void(const RecordChanges&)> on_records{};  ///< See RecordSync; may be empty.
+  std::function<void(const SyncEvent&)> on_event{};        ///< May be empty.
+  std::function<std::uint64_t()> random{};                 ///< For jitter; empty: RandomId.
+  std::function<WallTime()> wall_now{};                    ///< Empty: the system's clock.
 };
 
 /// Times from commits to their activation on this node.
@@ -95,14 +81,16 @@ struct SyncStats {
   std::string rejected_error{};
   std::uint64_t restores = 0;  ///< How often this node restored lost versions.
   PropagationTimes propagation{};
+  RecordStats records{};
 };
 
-/// Keeps one node's rules the same as the current version of its control store: the logic, one step
-/// at a time, without a thread or a clock (follower.h has both).
+/// Keeps one node's rules the same as the current version of its control store, and its records the
+/// same as the store's (record_sync.h): the logic, one step at a time, without a thread or a clock
+/// (follower.h has both).
 ///
-/// A step reads the pointer. A later version is loaded and activated, this node's record is
-/// published, and the copy on disk replaced. A version that can't be used is not tried again. While
-/// the store is away the rules stay as they are.
+/// A step reads the store's head, in one call. A later version is loaded and activated, this node's
+/// record is published, and the copy on disk replaced. A version that can't be used is not tried
+/// again. While the store is away the rules stay as they are.
 ///
 /// A store that lost versions (no pointer, an earlier one, or the same number with another hash) is
 /// given kRestoreWait, so that all live nodes publish their records to it. Then the node with the
@@ -114,7 +102,7 @@ struct SyncStats {
 /// One thread; Stats from any.
 class RuleSync {
  public:
-  static constexpr Micros kRestoreWait = std::chrono::milliseconds(1200);
+  static constexpr Micros kRestoreWait = RecordSync::kRestoreWait;
 
   /// `store` and `copy` (null: none is kept) must outlive this.
   RuleSync(ControlStore& store, LastGoodCopy* copy, SyncOptions options, SyncHooks hooks);
@@ -127,11 +115,13 @@ class RuleSync {
   void Leave();
 
   [[nodiscard]] SyncStats Stats() const;
+  [[nodiscard]] RecordSync& records() { return records_; }
 
  private:
   enum class Candidate : std::uint8_t { kNone, kFollowed, kCopy, kSeed };
 
   SteadyTime Synchronize(SteadyTime now);
+  SteadyTime SynchronizeRules(const std::optional<VersionRef>& found, SteadyTime now);
   SteadyTime OnReadFailure(const Error& error, SteadyTime now);
   bool Take(const VersionRef& ref, SteadyTime now);
   bool Activate(const Version& version, RulesOrigin origin);
@@ -146,6 +136,7 @@ class RuleSync {
   void SaveCopy();
   void Report(SyncEventKind kind, const VersionRef& version, std::string message);
   void CountRead(const std::optional<Error>& error, SteadyTime now);
+  [[nodiscard]] std::uint64_t Random() const;
   [[nodiscard]] SteadyTime NextRead(SteadyTime now) const;
 
   ControlStore& store_;
@@ -164,6 +155,7 @@ class RuleSync {
   bool copy_loaded_ = false;
   bool settled_ = false;
   bool seed_reported_ = false;
+  RecordSync records_;
 
   mutable std::mutex mutex_;
   SyncStats stats_;  ///< Guarded by mutex_.

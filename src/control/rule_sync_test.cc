@@ -41,6 +41,16 @@ class FakeCopy final : public LastGoodCopy {
     if (!failure) version = saved;
     return failure;
   }
+  Result<RecordTable> LoadRecords() override {
+    if (failure) return *failure;
+    return records;
+  }
+  std::optional<Error> SaveRecords(const RecordTable& saved, std::span<const Record> /*changes*/,
+                                   bool /*complete*/) override {
+    if (!failure) records = saved;
+    return failure;
+  }
+  RecordTable records;
 };
 
 /// One node: its rules are the text that was activated last.

@@ -31,26 +31,17 @@ std::string BreakerState(const std::vector<std::unique_ptr<Worker>>& workers) {
 }
 
 Administration::Administration(net::Loop& loop, const ServerParts& parts)
-    : loop_(loop), parts_(parts) {
-  if (parts.authority != nullptr) rule_tasks_.emplace(*parts.authority, loop);
-}
-
-bool Administration::has_admin_token() const { return parts_.shared.admin_token->has_token(); }
-
-api::Login Administration::CheckToken(std::string_view token, const std::optional<Address>& from,
-                                      identity::Lockout lockout) {
-  return {.verdict = parts_.shared.admin_token->Check(token, from, lockout, SteadyClock::Now()),
-          .principal = identity::BootstrapPrincipal()};
-}
+    : loop_(loop),
+      parts_(parts),
+      authenticator_(parts.shared.access),
+      rule_tasks_(parts.control, loop) {}
 
 limiter::Enforcement Administration::enforcement() const {
   return parts_.shared.settings.enforcement.load(std::memory_order_relaxed);
 }
 
 void Administration::SetEnforcement(limiter::Enforcement enforcement) {
-  parts_.shared.settings.enforcement.store(enforcement, std::memory_order_relaxed);
-  parts_.shared.log.Write(telemetry::LogLevel::kWarn, "enforcement switched",
-                          {{"to", LabelOf(enforcement)}});
+  parts_.control.enforcement().Set(enforcement);
 }
 
 bool Administration::SetLogLevel(std::string_view level) {
@@ -78,9 +69,19 @@ void Administration::RollBackRules(std::uint64_t version, control::Origin origin
                         std::move(done));
 }
 
+void Administration::LogChange(const control::Origin& origin, std::string_view request,
+                               std::string_view target) {
+  constexpr std::size_t kLongestTarget = 256;
+  parts_.shared.log.Write(telemetry::LogLevel::kInfo, "administrative request",
+                          {{"request", request},
+                           {"target", target.substr(0, kLongestTarget)},
+                           {"author", origin.author},
+                           {"authentication", origin.authentication},
+                           {"address", origin.address.empty() ? "unix" : origin.address}});
+}
+
 void Administration::Audit(control::Origin origin, std::string action, std::string target) {
-  if (parts_.authority == nullptr) return;
-  parts_.authority->Audit(std::move(origin), std::move(action), std::move(target));
+  parts_.control.Audit(std::move(origin), std::move(action), std::move(target));
 }
 
 std::optional<store::SeenTimes> Administration::FindSeen(const Key& key) {
@@ -101,7 +102,7 @@ api::Health Administration::CheckHealth() {
   };
   api::Health health;
   health.conditions.push_back(loaded("rules", parts_.shared.rules.Status(), {}));
-  if (parts_.authority != nullptr) health.conditions.push_back(parts_.authority->Condition());
+  health.conditions.push_back(parts_.control.Condition());
   if (const auto envoy = parts_.shared.envoy.Active().value) {
     health.conditions.push_back(loaded("envoy_config", parts_.shared.envoy.Status(),
                                        ", domains: " + std::to_string(envoy->domains().size())));

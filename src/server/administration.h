@@ -10,9 +10,9 @@
 
 #include "api/admin/admin_services.h"
 #include "net/loop.h"
+#include "server/control_plane.h"
 #include "server/key_administration.h"
 #include "server/room_watch.h"
-#include "server/rule_authority.h"
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/store_speed.h"
@@ -46,7 +46,7 @@ struct ServerParts {
   const RoomWatch& request_keys_room;
   MetricsWork& metrics_work;
   RulesWork& rules_work;
-  RuleAuthority* authority;  ///< Null: the rules come from a file.
+  ControlPlane& control;
   KeyAdministration& keys;
 };
 
@@ -62,9 +62,7 @@ class Administration final : public api::AdminServices {
  public:
   Administration(net::Loop& loop, const ServerParts& parts);
 
-  [[nodiscard]] bool has_admin_token() const override;
-  [[nodiscard]] api::Login CheckToken(std::string_view token, const std::optional<Address>& from,
-                                      identity::Lockout lockout) override;
+  identity::Authenticator& authenticator() override { return authenticator_; }
   api::Health CheckHealth() override;
   Live<match::RuleSet>& rules() override { return parts_.shared.rules; }
   [[nodiscard]] limiter::Enforcement enforcement() const override;
@@ -75,7 +73,10 @@ class Administration final : public api::AdminServices {
   void MakeMetrics(api::MetricsFormat format, MetricsDone done) override;
   void ReloadRules(RulesDone done) override;
   void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) override;
-  api::RuleTasks* rule_tasks() override { return rule_tasks_ ? &*rule_tasks_ : nullptr; }
+  api::RuleTasks* rule_tasks() override { return &rule_tasks_; }
+  [[nodiscard]] bool has_stored_rules() const override { return parts_.control.has_rules(); }
+  void LogChange(const control::Origin& origin, std::string_view request,
+                 std::string_view target) override;
   void Audit(control::Origin origin, std::string action, std::string target) override;
   [[nodiscard]] std::optional<store::SeenTimes> FindSeen(const Key& key) override;
   void RunKeyTask(api::KeyTask task, std::function<void(bool ran)> done) override;
@@ -87,7 +88,8 @@ class Administration final : public api::AdminServices {
 
   net::Loop& loop_;
   const ServerParts parts_;
-  std::optional<LoopRuleTasks> rule_tasks_;
+  identity::Authenticator authenticator_;
+  LoopRuleTasks rule_tasks_;
 };
 
 }  // namespace sluice::server

@@ -29,7 +29,7 @@ std::unique_ptr<KeySource> SourceOf(const Shared& shared,
   return std::make_unique<MemoryKeySource>(*shared.memory, shared.names.get());
 }
 
-std::string Describe(const api::KeySelector& selector) {
+std::string DescribeSelector(const api::KeySelector& selector) {
   std::string text;
   const auto add = [&text](std::string_view name, std::string_view value) {
     if (value.empty()) return;
@@ -122,9 +122,9 @@ std::optional<api::ResetJob> KeyAdministration::StartReset(const api::KeySelecto
   if (!job) return job;
   environment_.shared.log.Write(
       LogLevel::kWarn, "reset by selector started",
-      {{"id", job->id}, {"selector", Describe(selector)}, {"author", origin.author}});
+      {{"id", job->id}, {"selector", DescribeSelector(selector)}, {"author", origin.author}});
   environment_.audit(origin, "limits.reset_selector",
-                     "reset " + job->id + ": " + Describe(selector));
+                     "reset " + job->id + ": " + DescribeSelector(selector));
   return job;
 }
 

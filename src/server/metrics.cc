@@ -45,6 +45,45 @@ struct RulesMetrics {
   }
 };
 
+struct ControlStoreMetrics {
+  bool up = false;
+  std::uint64_t failed_reads = 0;
+  std::uint64_t records = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t deliveries = 0;
+  std::uint64_t recoveries = 0;
+
+  static constexpr auto Metrics() {
+    using enum MetricType;
+    using S = ControlStoreMetrics;
+    return std::tuple{
+        Metric{kGauge, "rate_limiter_control_store_up",
+               "1 if the last read of the control store succeeded.", &S::up},
+        Metric{kGauge, "rate_limiter_control_store_failed_reads",
+               "Reads of the control store that failed in a row.", &S::failed_reads},
+        Metric{kGauge, "rate_limiter_records", "Records of this server: entries, tokens.",
+               &S::records},
+        Metric{kGauge, "rate_limiter_records_epoch", "Epoch of the records.", &S::epoch},
+        Metric{kGauge, "rate_limiter_records_sequence",
+               "Sequence number of the newest change of a record.", &S::sequence},
+        Metric{kCounter, "rate_limiter_record_deliveries_total",
+               "How often this server applied changes of records.", &S::deliveries},
+        Metric{kCounter, "rate_limiter_record_recoveries_total",
+               "How often this server restored records that the store had lost.", &S::recoveries}};
+  }
+};
+
+struct LiveEntryMetrics {
+  By<match::EntryKind, std::uint64_t> entries;
+
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kGauge, "rate_limiter_entries",
+                             "Live entries of this server, by the kind of their matchers.",
+                             &LiveEntryMetrics::entries, "kind"}};
+  }
+};
+
 struct RulesSourceMetrics {
   bool up = false;
   std::chrono::nanoseconds age{};
@@ -159,12 +198,14 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
                 std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
+  limiter::EntryCounters entries;
   telemetry::SeriesTotals<limiter::LimitCounters> limits(shared.limit_series);
   telemetry::SeriesTotals<limiter::RuleCounters> rules(shared.rule_series);
   for (const Worker* worker : workers) {
     const LoopCounters& counters = worker->loop_counters();
     calls += counters.calls;
     decisions += counters.decisions;
+    entries += counters.entries;
     limits.Add(counters.limits);
     rules.Add(counters.rules);
   }
@@ -172,6 +213,7 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
   WriteMetrics(text, limits.Read());
   WriteMetrics(text, rules.Read());
   WriteMetrics(text, decisions);
+  WriteMetrics(text, entries);
 }
 
 store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
@@ -212,7 +254,7 @@ void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> 
   std::vector<CertificateMetrics> values;
   values.reserve(groups.size());  // Which are pointed to.
   for (const ListenerGroupFigures& group : groups) {
-    const std::vector<Label> protocol = {{"protocol", LabelOf(group.protocol)}};
+    const std::vector<Label> protocol = {{"protocol", group.protocol}};
     connections.push_back({protocol, &group.connections});
     const LiveStatus status = group.certificate->Status();
     if (status.version == 0) continue;
@@ -241,19 +283,36 @@ void WriteRules(PrometheusText& text, const Shared& shared) {
                                   .failed_loads = status.failed_loads});
 }
 
-void WriteRulesSource(PrometheusText& text, const RuleAuthority& authority) {
-  const control::SyncStats stats = authority.Stats();
+void WriteRulesSource(PrometheusText& text, const ControlPlane& control) {
+  const control::SyncStats stats = control.Stats();
   WriteMetrics(text, RulesSourceMetrics{.up = stats.up,
                                         .age = SteadyClock::Now() -
-                                               stats.last_good_read.value_or(authority.started()),
+                                               stats.last_good_read.value_or(control.started()),
                                         .failed_reads = stats.consecutive_failures,
                                         .epoch = stats.active.id.epoch,
                                         .number = stats.active.id.number,
                                         .rejected = stats.rejected.id.number > 0,
-                                        .recoveries = stats.restores,
+                                        .recoveries = stats.restores + control.repairs(),
                                         .propagation = {.ends = control::PropagationTimes::kBounds,
                                                         .counts = stats.propagation.counts,
                                                         .sum = stats.propagation.sum}});
+}
+
+void WriteControlStore(PrometheusText& text, const ControlPlane& control) {
+  const control::SyncStats stats = control.Stats();
+  WriteMetrics(text, ControlStoreMetrics{.up = stats.up && stats.records.up,
+                                         .failed_reads = stats.consecutive_failures,
+                                         .records = stats.records.records,
+                                         .epoch = stats.records.cursor.epoch,
+                                         .sequence = stats.records.cursor.sequence,
+                                         .deliveries = stats.records.deliveries,
+                                         .recoveries = stats.records.restores});
+  LiveEntryMetrics live;
+  const match::EntryCounts counts = control.entries().Counts();
+  for (std::size_t i = 0; i < live.entries.values.size(); ++i) {
+    live.entries.values[i] = counts.by_kind.values[i];
+  }
+  WriteMetrics(text, live);
 }
 
 void WriteEnvoy(PrometheusText& text, const Shared& shared) {
@@ -291,15 +350,15 @@ void WriteLastLoads(PrometheusText& text, const Shared& shared,
 }  // namespace
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const ListenerGroupFigures> groups,
-                         const RuleAuthority* authority, api::MetricsFormat format,
-                         std::string& out) {
+                         std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
+                         api::MetricsFormat format, std::string& out) {
   PrometheusText text(out, format, shared.labels);
   WriteLoops(text, shared, workers);
   WriteStore(text, shared, workers);
   WriteListeners(text, groups);
   WriteRules(text, shared);
-  if (authority != nullptr) WriteRulesSource(text, *authority);
+  if (control.has_rules()) WriteRulesSource(text, control);
+  WriteControlStore(text, control);
   if (!shared.config.envoy.config.empty()) WriteEnvoy(text, shared);
   WriteLastLoads(text, shared, groups);
   ServerMetrics server{.ready = !shared.draining.load() && shared.rules.Status().version > 0,

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <openssl/rand.h>
 #include <unistd.h>
 
 #include "base/fingerprint.h"
@@ -16,6 +15,7 @@
 #include "redis/url.h"
 #include "redis/yaml.h"
 #include "server/administration.h"
+#include "server/example_rules.h"
 #include "server/machine_memory.h"
 #include "server/metrics.h"
 #include "server/systemd.h"
@@ -33,14 +33,15 @@ constexpr std::size_t kMemoryShare = 4;
 // What loops need at most to cut off connections whose time is over.
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 
-Error Blame(std::string_view setting, const std::string& what) {
-  return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
+constexpr std::size_t kSecretBytes = 32;
+
+// Whether only clients on this machine reach it.
+bool IsLocal(const net::ListenAddress& address) {
+  return address.is_unix() || address.host == "::1" || address.host.starts_with("127.");
 }
 
-std::string RandomSecret() {
-  std::string secret(32, '\0');
-  RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()), static_cast<int>(secret.size()));
-  return secret;
+Error Blame(std::string_view setting, const std::string& what) {
+  return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
 }
 
 std::optional<Limit> EmergencyOf(const settings::Config& config) {
@@ -109,7 +110,7 @@ Server::~Server() {
   metrics_work_.Stop();
   rules_work_.Stop();
   if (keys_) keys_->Stop();
-  if (authority_) authority_->Stop();
+  if (control_) control_->Stop();
   reloader_.Stop();
   listeners_.reset();
   loops_.Do([this](std::size_t i) {
@@ -137,12 +138,13 @@ Result<bool> Server::Prepare() {
   } else {
     add_error(Blame("metrics.labels", constant.error().message));
   }
-  for (const auto step : {&Server::ReadSecrets, &Server::LoadIdentity, &Server::ChooseStore,
-                          &Server::LoadRules, &Server::LoadEnvoyConfig}) {
+  for (const auto step :
+       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore,
+        &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
   if (errors) return *errors;
-  if (shared_.config.control.traffic_sample && authority_) {
+  if (shared_.config.control.traffic_sample && control_->has_rules()) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
         simulate::TrafficSamplerOptions{}, loops_.size(), TheSystemClock().Now());
   }
@@ -157,7 +159,7 @@ Result<bool> Server::Prepare() {
                           .request_keys_room = request_keys_room_,
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
-                          .authority = authority_.get(),
+                          .control = *control_,
                           .keys = *keys_};
   loops_.Do([this, &parts](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_,
@@ -174,7 +176,8 @@ Result<bool> Server::Prepare() {
                              .log = shared_.log},
       shared_.config, trusted_, [this](std::size_t i) -> Worker& { return *workers_[i]; });
   if (auto open = listeners_->Open(); !open) return open;
-  if (auto started = StartRuleAuthority(); !started) return started;
+  WarnOfPlaintextTokens();
+  if (auto started = StartControlPlane(); !started) return started;
   return reloader_.Start();
 }
 
@@ -191,7 +194,7 @@ void Server::MakeKeyAdministration() {
           },
       .audit =
           [this](const control::Origin& origin, std::string action, std::string target) {
-            if (authority_) authority_->Audit(origin, std::move(action), std::move(target));
+            control_->Audit(origin, std::move(action), std::move(target));
           }});
 }
 
@@ -205,8 +208,12 @@ Result<bool> Server::ReadSecrets() {
       return Blame("admin.token_file", *problem);
     admin_token = std::move(*token);
   }
-  shared_.admin_token = std::make_unique<identity::TokenGuard>(std::move(admin_token));
-  shared_.receipt_secret = RandomSecret();
+  shared_.access.bootstrap_token = std::move(admin_token);
+  shared_.access.checks_need_token = shared_.config.checks.require_token;
+  for (const auto& [subject, role] : shared_.config.admin.certificates) {
+    shared_.access.AddCertificate(subject, role);
+  }
+  shared_.receipt_secret = RandomBytes(kSecretBytes);
   if (!shared_.config.receipts.secret_file.empty()) {
     const std::string& path = shared_.config.receipts.secret_file;
     auto secret = ReadSecretFile(path);
@@ -229,6 +236,46 @@ Result<bool> Server::LoadIdentity() {
                return {.value = std::make_shared<const identity::Identifier>(*std::move(made))};
              });
        }});
+}
+
+Result<bool> Server::LoadAdminKeys() {
+  const identity::JwtRoleOptions& options = shared_.config.admin.jwt;
+  if (!options.is_on()) return true;
+  shared_.access.uses_jwt = true;
+  return reloader_.Add(
+      {.name = "admin.jwt",
+       .thing = "keys",
+       .files = WatchedFiles(options.key_files),
+       .load = [this](const FileChange& change, WallTime now) {
+         return shared_.access.jwt.Load(
+             "admin.jwt", Fingerprint(change), now, [this]() -> LiveCandidate<identity::JwtRoles> {
+               auto made = identity::JwtRoles::Make(shared_.config.admin.jwt,
+                                                    shared_.config.identity.jwt.key_files);
+               if (!made) return {.errors = {"admin.jwt: " + made.error().message}};
+               return {.value = std::make_shared<const identity::JwtRoles>(*std::move(made))};
+             });
+       }});
+}
+
+// A token can be read on its way, and used by its reader.
+void Server::WarnOfPlaintextTokens() {
+  const settings::Config& config = shared_.config;
+  const bool has_tokens = !shared_.access.bootstrap_token.empty() || shared_.access.uses_jwt ||
+                          shared_.access.checks_need_token;
+  if (!has_tokens) return;
+  for (const auto& [setting, listener] : {std::pair("http.listen", &config.http.listener),
+                                          {"resp.listen", &config.resp.listener},
+                                          {"grpc.listen", &config.grpc.listener},
+                                          {"admin.listen", &config.admin.listener}}) {
+    for (const std::string& text : listener->listen) {
+      const auto address = net::ParseListenAddress(text);
+      if (!address || IsLocal(*address)) continue;
+      shared_.log.Write(telemetry::LogLevel::kWarn,
+                        "clients beyond this machine send their tokens without encryption to this "
+                        "listener: use the TLS listener",
+                        {{"setting", setting}, {"address", text}});
+    }
+  }
 }
 
 Result<bool> Server::ChooseStore() {
@@ -266,7 +313,7 @@ Result<bool> Server::ChooseStore() {
 }
 
 Result<bool> Server::LoadRules() {
-  if (shared_.config.rules_source == settings::RulesSource::kStore) return OpenRuleAuthority();
+  if (shared_.config.rules_source == settings::RulesSource::kStore) return true;
   const std::string& path = shared_.config.rules;
   return reloader_.Add(
       {.name = "rules",
@@ -280,17 +327,16 @@ Result<bool> Server::LoadRules() {
        .error = ErrorCode::kInvalidRules});
 }
 
-// After ChooseStore. The rules are loaded once this node has an address.
-Result<bool> Server::OpenRuleAuthority() {
-  auto authority = RuleAuthority::Open(shared_, main_);
-  if (!authority) return authority.error();
-  authority_ = *std::move(authority);
+// After ChooseStore. Rules that are stored, and records, are loaded once this node has an address.
+Result<bool> Server::OpenControlPlane() {
+  auto control = ControlPlane::Open(shared_, main_);
+  if (!control) return control.error();
+  control_ = *std::move(control);
   return true;
 }
 
-Result<bool> Server::StartRuleAuthority() {
-  if (!authority_) return true;
-  return authority_->Start(NodeAddress(listeners_->addresses()), [this](control::NodeRecord& node) {
+Result<bool> Server::StartControlPlane() {
+  return control_->Start(NodeAddress(listeners_->addresses()), [this](control::NodeRecord& node) {
     const api::Condition redis = RedisCondition(workers_);
     node.store = shared_.redis ? redis.detail : "memory";
     if (shared_.redis) node.breaker = BreakerState(workers_);
@@ -361,7 +407,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   main_.Run();
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
-       !keys_->TryStop(kTimeToCut) || (authority_ && !authority_->TryStop(kTimeToCut)))) {
+       !keys_->TryStop(kTimeToCut) || !control_->TryStop(kTimeToCut))) {
     shared_.log.Write(LogLevel::kError,
                       "rules are still being read at shutdown; exiting without them", {});
     ended_ = Ended::kStuck;
@@ -376,7 +422,7 @@ void Server::End() {
 void Server::Drain() {
   if (shared_.draining.exchange(true)) return;
   shared_.log.Write(LogLevel::kInfo, "draining", {});
-  if (authority_) authority_->EndWaits();
+  control_->EndWaits();
   const SteadyTime deadline = SteadyClock::Now() + shared_.config.drain_timeout;
   last_resort_.Set(deadline + kTimeToCut);
   listeners_->Drain(deadline, [this] { main_.Stop(); });
@@ -392,20 +438,20 @@ void Server::GiveUp() {
 
 LoadReport Server::RunRulesTask(const RulesTask& task) {
   LoadReport report;
-  if (task.roll_back_to && authority_) {
-    report = authority_->RollBack(*task.roll_back_to, task.origin);
+  if (task.roll_back_to && control_->has_rules()) {
+    report = control_->RollBack(*task.roll_back_to, task.origin);
   } else if (task.roll_back_to) {
     if (const auto active = shared_.rules.Rollback(*task.roll_back_to, TheSystemClock().Now())) {
       report = {.outcome = LoadOutcome::kActivated, .version = *active};
     }
   } else if (task.everything) {
     reloader_.ReloadAll();
-    if (authority_) {
-      authority_->Audit({.author = "SIGHUP", .authentication = "local"}, "rules.reload", {});
-      authority_->Reload();
+    if (control_->has_rules()) {
+      control_->Audit({.author = "SIGHUP", .authentication = "local"}, "rules.reload", {});
+      control_->Reload();
     }
   } else {
-    report = authority_ ? authority_->Reload() : reloader_.Reload("rules");
+    report = control_->has_rules() ? control_->Reload() : reloader_.Reload("rules");
     if (!shared_.config.envoy.config.empty()) Join(report, reloader_.Reload("envoy configuration"));
   }
   return report;
@@ -415,12 +461,12 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
   std::string page;
-  AppendServerMetrics(shared_, workers, listeners_->Figures(), authority_.get(), format, page);
+  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, format, page);
   return page;
 }
 
 std::string Server::DescribeRules() const {
-  if (authority_) return authority_->Describe();
+  if (control_->has_rules()) return control_->Describe();
   const std::string& file = shared_.config.rules;
   return file.empty() ? "the examples (--rules FILE for yours)" : file;
 }

@@ -14,12 +14,12 @@
 #include "net/loops.h"
 #include "net/timer.h"
 #include "server/administration.h"
+#include "server/control_plane.h"
 #include "server/key_administration.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
 #include "server/reloader.h"
 #include "server/room_watch.h"
-#include "server/rule_authority.h"
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/store_speed.h"
@@ -69,10 +69,12 @@ class Server final {
   Result<bool> Prepare();
   Result<bool> ReadSecrets();
   Result<bool> LoadIdentity();
+  Result<bool> LoadAdminKeys();
+  void WarnOfPlaintextTokens();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
-  Result<bool> OpenRuleAuthority();
-  Result<bool> StartRuleAuthority();
+  Result<bool> OpenControlPlane();
+  Result<bool> StartControlPlane();
   Result<bool> LoadEnvoyConfig();
   void MakeKeyAdministration();
   void Drain();
@@ -99,15 +101,12 @@ class Server final {
   RoomWatch request_keys_room_;
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
-  std::unique_ptr<RuleAuthority> authority_;  ///< Null: the rules come from a file.
+  std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
   // and the loops of connections never wait for them.
   MetricsWork metrics_work_{[this](api::MetricsFormat format) { return MetricsPage(format); }};
   RulesWork rules_work_{[this](const RulesTask& task) { return RunRulesTask(task); }};
   std::unique_ptr<KeyAdministration> keys_;
 };
-
-/// The rules of a server that was given none.
-extern const std::string_view kExampleRules;
 
 }  // namespace sluice::server

@@ -11,8 +11,8 @@
 
 #include "base/live.h"
 #include "envoy/load_config.h"
+#include "identity/authenticator.h"
 #include "identity/identifier.h"
-#include "identity/token_guard.h"
 #include "lease/redis/node_leases.h"
 #include "limiter/limiter.h"
 #include "match/entry_set.h"
@@ -48,8 +48,7 @@ struct Shared {
   static std::vector<telemetry::SeriesIds::Values> SharedLimitSeries();
 
   const settings::Config config;
-  /// Without a token none is needed, of local clients. Set before the loops run.
-  std::unique_ptr<identity::TokenGuard> admin_token = std::make_unique<identity::TokenGuard>();
+  identity::AccessSources access;  ///< The roles of clients.
   std::string receipt_secret;
   telemetry::ConstantLabels labels;
   Live<identity::Identifier> identity;

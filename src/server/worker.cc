@@ -26,9 +26,7 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   api::HttpOptions options;
   options.limits.max_header_bytes = config.limits.header_bytes;
   options.limits.max_body = config.limits.body_bytes;
-  if (config.rules_source == settings::RulesSource::kStore) {
-    options.limits.max_large_body = control::kMaxDocumentBytes;
-  }
+  options.limits.max_large_body = control::kMaxDocumentBytes;
   options.max_pending = config.limits.pipelined;
   options.header_style = config.http.headers;
   options.retry_after_jitter_percent = static_cast<int>(config.http.retry_after_jitter_percent);
@@ -124,7 +122,17 @@ void Worker::SetPeerCount(std::uint32_t peers) {
 
 std::unique_ptr<transport::Session> Worker::NewHttpSession(
     transport::Transport& transport, const transport::ConnectionFacts& facts) {
-  return std::make_unique<api::HttpSession>(http_, transport, PeerOf(facts));
+  const settings::ListenerSettings& admin = shared_.config.admin.listener;
+  const bool has_admin_listener = !admin.listen.empty() || !admin.tls_listen.empty();
+  return std::make_unique<api::HttpSession>(
+      http_, transport, PeerOf(facts),
+      has_admin_listener ? api::HttpSurface::kPublic : api::HttpSurface::kAll);
+}
+
+std::unique_ptr<transport::Session> Worker::NewAdminSession(
+    transport::Transport& transport, const transport::ConnectionFacts& facts) {
+  return std::make_unique<api::HttpSession>(http_, transport, PeerOf(facts),
+                                            api::HttpSurface::kAdmin);
 }
 
 std::unique_ptr<transport::Session> Worker::NewRespSession(
@@ -285,7 +293,7 @@ void Worker::CountTokenFailure(api::Protocol protocol, const api::Peer& peer,
                                identity::TokenVerdict verdict) {
   counters_.calls.token_failures[protocol].Add();
   shared_.log.Write(shared_.token_failure_log, SteadyClock::Now(), telemetry::LogLevel::kWarn,
-                    "wrong admin token",
+                    "wrong token",
                     {{"protocol", LabelOf(protocol)},
                      {"peer", peer.address.empty() ? std::string_view("unix") : peer.address},
                      {"limited", verdict == identity::TokenVerdict::kLimited}});

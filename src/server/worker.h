@@ -55,6 +55,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
 
   std::unique_ptr<transport::Session> NewHttpSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
+  /// A session of the listener for administrators.
+  std::unique_ptr<transport::Session> NewAdminSession(transport::Transport& transport,
+                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewRespSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewGrpcSession(transport::Transport& transport,
@@ -84,6 +87,10 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   const identity::Identifier& identifier() override {
     BeginTurn();
     return *identifier_.current();
+  }
+  std::shared_ptr<const identity::Identifier> shared_identifier() override {
+    BeginTurn();
+    return identifier_.current().Share();
   }
   store::StoreQueue* store_queue() override { return redis_ ? redis_->queue() : nullptr; }
   api::EnvoyState* envoy() override { return &envoy_; }

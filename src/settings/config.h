@@ -15,6 +15,7 @@
 #include "answer/rate_limit_headers.h"
 #include "base/url_path.h"
 #include "envoy/negative_hits.h"
+#include "identity/jwt_roles.h"
 #include "identity/options.h"
 #include "limiter/limiter.h"
 #include "net/tls_context.h"
@@ -123,9 +124,17 @@ struct RequestLimitSettings {
 };
 
 struct AdminSettings {
+  ListenerSettings
+      listener{};  ///< Without addresses: the HTTP listener serves administrators, too.
   std::string token{};
   std::string token_file{};
   std::vector<std::string> hosts{};  ///< As NormalizeHost writes them.
+  std::vector<std::pair<std::string, identity::Role>> certificates{};  ///< Subjects and roles.
+  identity::JwtRoleOptions jwt{};
+};
+
+struct CheckSettings {
+  bool require_token = false;  ///< Checks need the role checker.
 };
 
 struct ReceiptSettings {
@@ -159,7 +168,7 @@ struct Config {
   ForwardAuthSettings forward_auth;
   std::string rules;  ///< A file; empty: the example rules.
   RulesSource rules_source = RulesSource::kFile;
-  std::string state_dir = "./sluice-state";  ///< Used and created with RulesSource::kStore only.
+  std::string state_dir = "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
   ControlSettings control;
   GuardSettings guard;
   EnvoySettings envoy;
@@ -169,6 +178,7 @@ struct Config {
   MemorySettings memory;
   RequestLimitSettings request_limits;
   AdminSettings admin;
+  CheckSettings checks;
   ReceiptSettings receipts;
   envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains;
   LimitSettings limits;

@@ -37,6 +37,8 @@ class Server:
             flags = ("--store", store, "--store-deadline", store_deadline, *flags)
         http_also = f",unix:{unix_socket}" if unix_socket else ""
         self.unix_socket = unix_socket
+        # Of its own, unless the test names one; created when something is stored.
+        self.state = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
             [
                 os.environ["SLUICE"], "serve", "--threads", str(threads), "--drain-timeout", "2s",
@@ -46,6 +48,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"SLUICE_STATE_DIR": str(Path(self.state.name) / "state")},
             preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),
         )  # fmt: skip
         self.exit_codes = (0,)  # A sanitizer that found something ends the server with another one.
@@ -54,8 +57,8 @@ class Server:
         self.log_reader.start()
         ports = {}
         for line in self.process.stdout:
-            if found := re.match(r"(?:HTTPS?|Redis protocol|gRPC) +(\w+)://127\.0\.0\.1:(\d+)", line):
-                ports[found[1]] = int(found[2])
+            if found := re.match(r"(HTTPS?|Redis protocol|gRPC|Admin) +(\w+)://127\.0\.0\.1:(\d+)", line):
+                ports["admin" if found[1] == "Admin" else found[2]] = int(found[3])
             if "curl" in line:
                 break
         else:
@@ -65,6 +68,7 @@ class Server:
         self.http, self.resp = ports.get("http"), ports.get("redis")
         self.https, self.rediss = ports.get("https"), ports.get("rediss")
         self.grpc, self.grpcs = ports.get("grpc"), ports.get("grpcs")
+        self.admin = ports.get("admin")
 
     def __enter__(self):
         return self
@@ -82,6 +86,7 @@ class Server:
             raise AssertionError(f"the server exited with {code}:\n{''.join(self.log[-200:])}")
 
     def close_pipes(self):
+        self.state.cleanup()
         self.process.stdout.close()
         self.process.stderr.close()
 

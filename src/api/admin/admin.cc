@@ -4,6 +4,7 @@
 #include <span>
 
 #include "api/admin/audit_trail.h"
+#include "api/admin/fleet_enforcement.h"
 #include "api/http/json_body.h"
 #include "api/http/routes.h"
 #include "base/json_writer.h"
@@ -13,8 +14,6 @@
 /// What operators look at and change while the server runs.
 namespace sluice::api {
 namespace {
-
-using limiter::Enforcement;
 
 std::int64_t UnixSeconds(WallTime time) {
   return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -207,9 +206,8 @@ void RunSetEnforcement(HttpExchange& exchange) {
   Problem problem;
   const auto name = ReadOnlyText(exchange, "enforcement", problem);
   if (!name) return exchange.Refuse(problem);
-  for (const Enforcement one : {Enforcement::kOn, Enforcement::kShadow, Enforcement::kOff}) {
-    if (LabelOf(one) != *name) continue;
-    exchange.admin().SetEnforcement(one);
+  if (const auto enforcement = ParseEnforcement(*name)) {
+    exchange.admin().SetEnforcement(*enforcement);
     Audit(exchange, "enforcement.set", *name);
     return RunGetEnforcement(exchange);
   }

@@ -54,9 +54,4 @@ void AuditOperation(ServerServices& services, control::Origin origin,
                          std::move(target));
 }
 
-const identity::Principal& Anonymous() {
-  static const identity::Principal anonymous;
-  return anonymous;
-}
-
 }  // namespace sluice::api

@@ -161,20 +161,22 @@ void RunChange(HttpExchange& exchange, ChangeRequest change) {
     return exchange.Refuse(problem);
   }
   change.origin = exchange.Origin();
-  RunTask(exchange, TaskKind::kChange,
-          [change = std::make_shared<ChangeRequest>(std::move(change))](ControlServices& services) {
-            // The wait must not occupy a thread of changes.
-            const auto wait = std::exchange(change->wait, std::nullopt);
-            ChangeResult result = services.rules.Change(*change);
-            change->wait = wait;
-            TaskReply reply = ReplyOf(*change, result);
-            if (wait && result.ok() && !change->dry_run) {
-              reply.wait = [change, result = std::move(result)](ControlServices& others) {
-                return WaitForNodes(*change, result, others);
-              };
-            }
-            return reply;
-          });
+  const bool is_restore = change.kind == control::ChangeKind::kRestore && !change.dry_run;
+  RunRuleTask(
+      exchange, is_restore ? TaskKind::kRestore : TaskKind::kChange,
+      [change = std::make_shared<ChangeRequest>(std::move(change))](ControlServices& services) {
+        // The wait must not occupy a thread of changes.
+        const auto wait = std::exchange(change->wait, std::nullopt);
+        ChangeResult result = services.rules.Change(*change);
+        change->wait = wait;
+        TaskReply reply = ReplyOf(*change, result);
+        if (wait && result.ok() && !change->dry_run) {
+          reply.wait = [change, result = std::move(result)](ControlServices& others) {
+            return WaitForNodes(*change, result, others);
+          };
+        }
+        return reply;
+      });
 }
 
 }  // namespace sluice::api

@@ -58,7 +58,7 @@ void AnswerGrants(HttpCall& call, std::string& out) {
 }
 
 // Null: it never expires.
-bool ReadExpiry(JsonFields& body, WallTime now, CheckRequest& check) {
+bool ReadGrantExpiry(JsonFields& body, WallTime now, CheckRequest& check) {
   const auto value = body.object().Find("expires_at");
   if (!value || value->is_null()) return true;
   const auto text = body.Text("expires_at");
@@ -80,7 +80,7 @@ bool ReadGrant(HttpExchange& exchange, JsonFields& body, HttpCall& call) {
   if (!amount) return body.failed() ? false : body.Missing("amount");
   call.amount = part.check.cost = *amount;
   if (const auto rule = body.Text("rule")) part.check.only_rule = *rule;
-  return !body.failed() && ReadExpiry(body, exchange.services().now(), part.check) &&
+  return !body.failed() && ReadGrantExpiry(body, exchange.services().now(), part.check) &&
          ReadCaller(exchange, body, part);
 }
 

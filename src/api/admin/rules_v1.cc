@@ -17,6 +17,8 @@ using control::ChangeKind;
 using rules::TextFormat;
 using wire::HttpName;
 
+constexpr std::size_t kFileTagDigits = 12;
+
 // Whether the client prefers JSON. Quality values are ignored: the type that is named first counts.
 bool PrefersJson(std::string_view accept) {
   while (!accept.empty()) {
@@ -34,10 +36,22 @@ bool IsListed(std::string_view tags, std::string_view tag) {
   return tags == "*" || tags.find(tag) != std::string_view::npos;
 }
 
+// The text of a rule file, as a version without a number.
+Result<std::optional<control::Version>> ReadRuleFile(ControlServices& services) {
+  auto text = services.read_rule_file();
+  if (!text) return text.error();
+  return std::optional(control::MakeVersion({}, *std::move(text)));
+}
+
+std::string TagOf(const control::Version& version) {
+  if (version.info.ref.id.number > 0) return EntityTag(version.info.ref);
+  return "\"file-" + version.info.ref.hash.substr(0, kFileTagDigits) + '"';
+}
+
 TaskReply RenderDocument(const control::Version& version, bool as_json) {
   TaskReply reply;
-  reply.entity_tag = EntityTag(version.info.ref);
-  reply.last_modified = version.info.time;
+  reply.entity_tag = TagOf(version);
+  if (version.info.ref.id.number > 0) reply.last_modified = version.info.time;
   reply.content_type = as_json ? kJsonType : kYamlType;
   if (!as_json) {
     reply.body = version.text;
@@ -69,6 +83,11 @@ void Change(HttpExchange& exchange, ChangeKind kind, std::string_view parameter)
     auto target = ReadPathParameter(exchange, parameter);
     if (!target) return;
     change.target = *std::move(target);
+    if (exchange.route->checks_scope && !exchange.principal().Covers(change.target)) {
+      return exchange.Refuse({.code = ProblemCode::kForbidden,
+                              .field = std::string(parameter),
+                              .detail = OutOfScope(exchange.principal())});
+    }
   }
   const bool has_text = kind == ChangeKind::kPutDocument || kind == ChangeKind::kPutRule ||
                         kind == ChangeKind::kPutTier;
@@ -91,13 +110,15 @@ void RunGetDocument(HttpExchange& exchange) {
   const bool as_json = PrefersJson(exchange.request.Get(HttpName::kAccept));
   const std::string known(exchange.request.Get("if-none-match"));
   RunTask(exchange, TaskKind::kRead, [as_json, known](ControlServices& services) {
-    const auto current = services.rules.GetCurrent();
+    const auto current =
+        services.read_rule_file ? ReadRuleFile(services) : services.rules.GetCurrent();
     if (!current) return ReplyWith(current.error());
     if (!*current) return ReplyWith(Problem{.code = ProblemCode::kNoRules});
-    if (!known.empty() && IsListed(known, EntityTag((*current)->info.ref))) {
+    const std::string tag = TagOf(**current);
+    if (!known.empty() && IsListed(known, tag)) {
       TaskReply reply;
       reply.status = 304;
-      reply.entity_tag = EntityTag((*current)->info.ref);
+      reply.entity_tag = tag;
       return reply;
     }
     return RenderDocument(**current, as_json);

@@ -97,6 +97,14 @@ TaskReply ReplyWithStoreError(const Error& error) {
       .detail = error.message});
 }
 
+void RunRuleTask(HttpExchange& exchange, TaskKind kind,
+                 std::function<TaskReply(ControlServices& services)> task) {
+  if (!exchange.admin().has_stored_rules()) {
+    return exchange.Refuse(ReadOnlySource(exchange.admin()));
+  }
+  RunTask(exchange, kind, std::move(task));
+}
+
 std::optional<std::string> ReadPathParameter(HttpExchange& exchange, std::string_view name) {
   std::string text;
   const std::string_view sent = PathParameter(*exchange.route, exchange.request.path, name);

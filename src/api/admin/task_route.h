@@ -40,8 +40,8 @@ struct TaskReply {
 /// A control store's error: 503.
 [[nodiscard]] TaskReply ReplyWith(const Error& error);
 
-/// Runs a task for a request, and sends its reply. Refuses the request if the rules come from a
-/// file, or if too many requests wait.
+/// Runs a task for a request, and sends its reply. Refuses the request if there is no control
+/// store, or if too many requests wait.
 void RunTask(HttpExchange& exchange, TaskKind kind,
              std::function<TaskReply(ControlServices& services)> task);
 
@@ -50,6 +50,9 @@ void RunTask(HttpExchange& exchange, TaskKind kind,
 void RunKeyTask(HttpExchange& exchange, std::function<TaskReply(KeyServices& services)> task);
 /// An error of the store of limits: 503, or 400 if the request is invalid.
 [[nodiscard]] TaskReply ReplyWithStoreError(const Error& error);
+/// The same for a task that needs versions of the rules: also refuses if they come from a file.
+void RunRuleTask(HttpExchange& exchange, TaskKind kind,
+                 std::function<TaskReply(ControlServices& services)> task);
 
 /// Returns a parameter of the request's path, decoded. Nothing: it can't be decoded, and the
 /// request was refused.

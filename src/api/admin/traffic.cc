@@ -35,29 +35,29 @@ std::optional<simulate::KeyText> ReadKeyText(HttpExchange& exchange) {
 void RunGetTraffic(HttpExchange& exchange) {
   const auto keys = ReadKeyText(exchange);
   if (!keys) return;
-  RunTask(exchange, TaskKind::kRead,
-          [keys = *keys, now = exchange.services().now(),
-           rules = exchange.admin().rules().Active().value,
-           origin = exchange.Origin()](ControlServices& services) {
-            if (services.traffic == nullptr) {
-              return ReplyWith(Problem{.code = ProblemCode::kNotFound,
-                                       .detail = "calls are not sampled: control.traffic_sample"});
-            }
-            if (keys == simulate::KeyText::kPlain) {
-              const auto record =
-                  services.rules.AppendAudit(origin, "traffic.export", "keys=plain");
-              if (!record) return ReplyWith(record.error());
-            }
-            TaskReply reply;
-            reply.content_type = "application/x-ndjson";
-            reply.body = simulate::WriteTrace(services.traffic->Take(now),
-                                              {.keys = keys, .rules = rules.get()});
-            if (reply.body.size() > kMostTraceBytes) {
-              const std::size_t cut = reply.body.find('\n', reply.body.size() - kMostTraceBytes);
-              reply.body.erase(0, cut + 1);
-            }
-            return reply;
-          });
+  RunRuleTask(
+      exchange, TaskKind::kRead,
+      [keys = *keys, now = exchange.services().now(),
+       rules = exchange.admin().rules().Active().value,
+       origin = exchange.Origin()](ControlServices& services) {
+        if (services.traffic == nullptr) {
+          return ReplyWith(Problem{.code = ProblemCode::kNotFound,
+                                   .detail = "calls are not sampled: control.traffic_sample"});
+        }
+        if (keys == simulate::KeyText::kPlain) {
+          const auto record = services.rules.AppendAudit(origin, "traffic.export", "keys=plain");
+          if (!record) return ReplyWith(record.error());
+        }
+        TaskReply reply;
+        reply.content_type = "application/x-ndjson";
+        reply.body =
+            simulate::WriteTrace(services.traffic->Take(now), {.keys = keys, .rules = rules.get()});
+        if (reply.body.size() > kMostTraceBytes) {
+          const std::size_t cut = reply.body.find('\n', reply.body.size() - kMostTraceBytes);
+          reply.body.erase(0, cut + 1);
+        }
+        return reply;
+      });
 }
 
 }  // namespace sluice::api

@@ -9,7 +9,7 @@
 namespace sluice::api {
 
 void RunListVersions(HttpExchange& exchange) {
-  RunTask(exchange, TaskKind::kRead, [](ControlServices& services) {
+  RunRuleTask(exchange, TaskKind::kRead, [](ControlServices& services) {
     const auto versions = services.rules.ListVersions();
     if (!versions) return ReplyWith(versions.error());
     TaskReply reply;
@@ -22,7 +22,7 @@ void RunListVersions(HttpExchange& exchange) {
 void RunGetVersion(HttpExchange& exchange) {
   const auto id = ReadPathVersion(exchange, "version");
   if (!id) return;
-  RunTask(exchange, TaskKind::kRead, [id = *id](ControlServices& services) {
+  RunRuleTask(exchange, TaskKind::kRead, [id = *id](ControlServices& services) {
     const auto version = services.rules.GetVersion(id);
     if (!version) return ReplyWith(version.error());
     if (!*version) return ReplyWith(Problem{.code = ProblemCode::kVersionNotFound});
@@ -40,7 +40,7 @@ void RunCompareVersions(HttpExchange& exchange) {
   const auto to = ReadPathVersion(exchange, "to");
   if (!to) return;
   // Both are parsed and compared: as much work as a change.
-  RunTask(exchange, TaskKind::kChange, [from = *from, to = *to](ControlServices& services) {
+  RunRuleTask(exchange, TaskKind::kChange, [from = *from, to = *to](ControlServices& services) {
     const auto difference = services.rules.Compare(from, to);
     if (!difference && difference.error().code == ErrorCode::kInvalidRules) {
       return ReplyWith(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 namespace sluice::api {
 
 struct HttpRoute;
+enum class HttpSurface : std::uint8_t;
 
 /// One request that a route handles. A route either answers it at once, or leaves a `call` with
 /// checks to decide.
@@ -26,6 +28,7 @@ struct HttpExchange {
   const wire::HttpRequest& request;
   wire::HttpResponseOptions response_options;
   std::string& out;
+  HttpSurface surface;               ///< The listener of the connection.
   const HttpRoute* route = nullptr;  ///< Set while the route runs.
   /// The authenticated client. Null: the route needs none, and nothing was checked.
   identity::PrincipalPointer authenticated{};
@@ -36,7 +39,7 @@ struct HttpExchange {
 
   /// Returns the client and what it may do; without a role if it has not authenticated.
   [[nodiscard]] const identity::Principal& principal() const {
-    return authenticated ? *authenticated : Anonymous();
+    return authenticated ? *authenticated : *identity::AnonymousPrincipal();
   }
   /// Returns the author of a change that this request makes.
   [[nodiscard]] control::Origin Origin() const { return OriginOf(principal(), peer); }

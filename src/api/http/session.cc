@@ -47,10 +47,12 @@ void RefuseAccess(const Problem& problem, HttpExchange& exchange) {
 
 }  // namespace
 
-HttpSession::HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer)
+HttpSession::HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer,
+                         HttpSurface surface)
     : CallSession(transport, loop.batch(), ReplyOrder::kRequests),
       loop_(loop),
       peer_(std::move(peer)),
+      surface_(surface),
       reader_(loop.options().limits) {}
 
 void HttpSession::Receive(std::string_view bytes) {
@@ -143,7 +145,7 @@ void HttpSession::Refuse(const Problem& problem, const HttpResponseOptions& opti
 
 // Answers `Expect: 100-continue`; refuses before the client sends a body that can't be used.
 void HttpSession::Expect(const HttpRequest& request) {
-  const auto routes = FindHttpRoutes(request.path);
+  const auto routes = FindHttpRoutes(request.path, surface_);
   const HttpRoute* const route = FindMethod(routes, request.verb);
   const bool welcome = request.verb == wire::HttpMethod::kOptions ||
                        (route != nullptr && CheckAccess(request, *route).granted);
@@ -156,7 +158,7 @@ void HttpSession::Expect(const HttpRequest& request) {
 
 // Only administrators may send rule documents, which are larger than other bodies.
 void HttpSession::AllowDocument(const HttpRequest& request) {
-  const HttpRoute* const route = FindMethod(FindHttpRoutes(request.path), request.verb);
+  const HttpRoute* const route = FindMethod(FindHttpRoutes(request.path, surface_), request.verb);
   if (route == nullptr || route->use != RouteUse::kDocuments) return;
   if (!CheckAccess(request, *route).granted) return RefuseBody(request);
   reader_.AllowLargeBody();
@@ -178,12 +180,12 @@ void HttpSession::Answer(const HttpRequest& request) {
 }
 
 void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& options) {
-  const auto routes = FindHttpRoutes(request.path);
+  const auto routes = FindHttpRoutes(request.path, surface_);
   const HttpRoute* const route = FindMethod(routes, request.verb);
   // Any other route could see, or change, what the checks before it depend on.
   if (route == nullptr || route->use != RouteUse::kChecks) DecideBatch();
   std::string& out = batched() == 0 ? ReplyNow() : loop_.response_buffer();
-  HttpExchange exchange{loop_, peer_, request, options, out};
+  HttpExchange exchange{loop_, peer_, request, options, out, surface_};
   RunRoute(exchange, routes, route);
   if (exchange.call == nullptr) {
     if (&out != &loop_.response_buffer()) return;
@@ -212,7 +214,7 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
     response.Add("Allow", AllowedMethods(routes));
     return FinishWithProblem({.code = ProblemCode::kMethodNotAllowed}, response);
   }
-  if (peer_.is_reserved && route->use != RouteUse::kOperators && !route->is_administrative()) {
+  if (peer_.is_reserved && !route->is_for_operators()) {
     HttpResponse response = exchange.Respond(503);
     response.Add("Retry-After", "1");
     return response.Finish();
@@ -221,6 +223,9 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
   if (access.closes) return Refuse(access.problem, exchange.response_options);
   if (!access.granted) return RefuseAccess(access.problem, exchange);
   exchange.authenticated = std::move(access.principal);
+  if (route->is_change()) {
+    exchange.admin().LogChange(exchange.Origin(), request.method, request.path);
+  }
   // Of calls that proxies hold, the type is that of a body which stays with them.
   if (!takes_any) {
     const BodyUse use = route->use == RouteUse::kDocuments ? BodyUse::kDocument : BodyUse::kJson;
@@ -232,7 +237,10 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
 }
 
 Access HttpSession::CheckAccess(const HttpRequest& request, const HttpRoute& route) const {
-  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request, route.role);
+  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request,
+                         {.least = route.role,
+                          .needs_whole_scope = route.needs_whole_scope(),
+                          .has_own_authorization = route.method != kAnyMethod});
 }
 
 void HttpSession::WriteReply(CheckCall& base, std::string& out) {

@@ -11,14 +11,13 @@
 #include "api/http/call.h"
 #include "api/http/loop.h"
 #include "api/http/problem_response.h"
+#include "api/http/routes.h"
 #include "api/server_services.h"
 #include "wire/http_reader.h"
 
 namespace sluice::api {
 
 struct Access;
-struct HttpExchange;
-struct HttpRoute;
 
 /// One client of HTTP/1.1. docs/http.md has what can be asked.
 ///
@@ -30,7 +29,8 @@ class HttpSession final : public CallSession {
   static constexpr std::size_t kMaxBacklog = 4U << 20;
 
   /// `loop` and `transport` must outlive the session.
-  HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer);
+  HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer,
+              HttpSurface surface = HttpSurface::kAll);
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
@@ -58,6 +58,7 @@ class HttpSession final : public CallSession {
 
   HttpLoop& loop_;
   const Peer peer_;
+  const HttpSurface surface_;
   wire::HttpReader reader_;
   Backlog backlog_;
   bool awaits_work_ = false;  ///< Of the server; until then no request is looked at.

@@ -187,6 +187,100 @@ TEST_F(DiskCrashTest, AnAuditRecordIsWholeOrAbsentAfterACrashAtAnyChange) {
   }
 }
 
+RecordWrite EntryOf(std::string id, std::string text) {
+  return {.kind = RecordKind::kEntry, .id = std::move(id), .text = std::move(text)};
+}
+
+TEST_F(DiskCrashTest, AWriteOfRecordsIsWholeOrAbsentAfterACrashAtAnyChange) {
+  std::size_t absent = 0;
+  std::size_t whole = 0;
+  for (std::size_t part = 0; part <= 4; ++part) {
+    bool crashed = true;
+    for (std::size_t changes = 0; crashed; ++changes) {
+      SCOPED_TRACE("crash at change " + std::to_string(changes) + ", part " + std::to_string(part));
+      fs::remove_all(path_);
+      ASSERT_TRUE(Open().store->WriteRecords(std::vector{EntryOf("a", "old")}, {.action = "1"}));
+      CrashingFiles files(changes, part);
+      bool acknowledged = false;
+      if (const Opened crashing = Open(files); crashing.store) {
+        acknowledged = crashing.store
+                           ->WriteRecords(std::vector{EntryOf("a", "new"), EntryOf("b", "new")},
+                                          {.action = "2"})
+                           .ok();
+      }
+      crashed = files.crashed();
+      const Opened opened = Open();
+      ASSERT_TRUE(opened.store);
+      EXPECT_TRUE(opened.store->repairs().empty());
+      const RecordTable table = testing::ReadRecordTable(*opened.store);
+      const bool is_new = table.size() == 2;
+      EXPECT_EQ(table.Find(RecordKind::kEntry, "a")->text, is_new ? "new" : "old");
+      EXPECT_TRUE(!acknowledged || is_new);
+      (is_new ? whole : absent) += 1;
+      EXPECT_EQ(opened.store->ReadAudit(0, 10)->size(), is_new ? 2U : 1U);
+      ASSERT_TRUE(opened.store->WriteRecords(std::vector{EntryOf("c", "1")}, {.action = "3"}));
+      CommitText(*opened.store, "rules");
+      EXPECT_EQ(FindHistoryProblem(*opened.store), "");
+      ASSERT_LT(changes, 100U);
+    }
+  }
+  EXPECT_GT(absent, 2U);
+  EXPECT_GT(whole, 2U);
+}
+
+TEST_F(DiskCrashTest, ARestoreOfRecordsIsWholeOrAbsentAfterACrashAtAnyChange) {
+  bool crashed = true;
+  for (std::size_t changes = 0; crashed; ++changes) {
+    fs::remove_all(path_);
+    ASSERT_TRUE(Open().store->WriteRecords(std::vector{EntryOf("a", "old")}, {.action = "1"}));
+    CrashingFiles files(changes, 2);
+    if (const Opened crashing = Open(files); crashing.store) {
+      std::vector<Record> records = testing::ReadRecordTable(*crashing.store).List();
+      records.front().text = "new";
+      (void)crashing.store->RestoreRecords(records, crashing.store->ReadHead()->records,
+                                           {.epoch = 2, .sequence = 5}, {.action = "2"});
+    }
+    crashed = files.crashed();
+    const Opened opened = Open();
+    ASSERT_TRUE(opened.store);
+    const RecordTable table = testing::ReadRecordTable(*opened.store);
+    const bool is_new = table.cursor().epoch == 2;
+    EXPECT_EQ(table.Find(RecordKind::kEntry, "a")->text, is_new ? "new" : "old");
+    EXPECT_EQ(opened.store->ReadAudit(0, 10)->size(), is_new ? 2U : 1U);
+    EXPECT_EQ(FindHistoryProblem(*opened.store), "");
+    ASSERT_LT(changes, 100U);
+  }
+}
+
+TEST_F(DiskCrashTest, ALongFileIsShortenedAndACrashMeanwhileLosesNothing) {
+  const std::string text(4000, 'x');
+  bool crashed = true;
+  for (std::size_t changes = 0; crashed; changes += 7) {
+    fs::remove_all(path_);
+    CrashingFiles files(changes, 2);
+    std::uint64_t acknowledged = 0;
+    if (const Opened crashing = Open(files); crashing.store) {
+      for (int i = 0; i < 300; ++i) {
+        const auto result = crashing.store->WriteRecords(
+            std::vector{EntryOf("a" + std::to_string(i % 3), text + std::to_string(i))}, {});
+        if (!result) break;
+        acknowledged = result->cursor.sequence;
+      }
+    }
+    crashed = files.crashed();
+    const Opened opened = Open();
+    ASSERT_TRUE(opened.store);
+    const RecordTable table = testing::ReadRecordTable(*opened.store);
+    EXPECT_GE(table.cursor().sequence, acknowledged);
+    EXPECT_LE(table.cursor().sequence, acknowledged + 1);
+    EXPECT_EQ(FindHistoryProblem(*opened.store), "");
+    if (!crashed) {
+      EXPECT_LT(fs::file_size(path_ + "/records"), 1'200'000U);
+    }
+    if (changes > 600) changes += 100;
+  }
+}
+
 TEST_F(DiskCrashTest, TheLastGoodCopyIsTheOldOrTheNewOneAfterACrashAtAnyChange) {
   bool crashed = true;
   for (std::size_t changes = 0; crashed; ++changes) {

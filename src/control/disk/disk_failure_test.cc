@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -183,17 +184,28 @@ TEST_F(DiskFailureTest, ACommitIsDoneIfOnlyTheSyncOfTheDirectoryFailsAfterIt) {
   EXPECT_EQ(FindHistoryProblem(*store_), "");
 }
 
-TEST_F(DiskFailureTest, ADamagedPointerIsAnErrorThatNamesTheFileAndTheRemedy) {
-  OpenStore();
-  const VersionRef current = CommitText(*store_, "one");
-  WriteInPlace(path_ + "/current", "garbage");
-  EXPECT_THAT(OpenError().message, HasSubstr(path_ + "/current: not a pointer to a version; remove "
-                                                     "the file to go on with the newest version"));
-  fs::remove(path_ + "/current");
-  OpenStore();
-  EXPECT_EQ(**store_->ReadCurrent(), current);
-  EXPECT_EQ(store_->ReadAudit(0, 1)->front().event.action, "rules.recover");
-  EXPECT_EQ(FindHistoryProblem(*store_), "");
+TEST_F(DiskFailureTest, ADamagedPointerIsReplacedByOneToTheNewestVersion) {
+  for (const bool removed : {false, true}) {
+    OpenStore();
+    const VersionRef current = CommitText(*store_, "one");
+    if (removed) {
+      fs::remove(path_ + "/current");
+    } else {
+      WriteInPlace(path_ + "/current", "garbage");
+    }
+    OpenStore();
+    EXPECT_EQ(**store_->ReadCurrent(), current);
+    EXPECT_EQ(store_->ReadAudit(0, 1)->front().event.action, "rules.recover");
+    EXPECT_EQ(FindHistoryProblem(*store_), "");
+    if (!removed) {
+      ASSERT_EQ(store_->repairs().size(), 1U);
+      EXPECT_THAT(store_->repairs().front(), HasSubstr(path_ + "/current: not a pointer"));
+      EXPECT_TRUE(fs::exists(path_ + "/damaged/current"));
+    }
+    CommitText(*store_, "next");
+    OpenStore();
+    EXPECT_TRUE(store_->repairs().empty());
+  }
 }
 
 TEST_F(DiskFailureTest, APointerOfALaterFormatIsAnError) {
@@ -203,20 +215,57 @@ TEST_F(DiskFailureTest, APointerOfALaterFormatIsAnError) {
   EXPECT_THAT(OpenError().message, HasSubstr("record of format 2"));
 }
 
-TEST_F(DiskFailureTest, AHalfWrittenVersionIsAnErrorThatNamesTheFile) {
+TEST_F(DiskFailureTest, InPlaceOfADamagedCurrentVersionTheNewestIntactOneIsCurrentAgain) {
   OpenStore();
-  const VersionRef ref = CommitText(*store_, "one");
+  CommitText(*store_, "one");
+  CommitText(*store_, "two");
+  CommitText(*store_, "three");
+  const VersionRef last = CommitText(*store_, "four");
+  fs::resize_file(path_ + "/versions/1.4", fs::file_size(path_ + "/versions/1.4") - 1);
+  WriteInPlace(path_ + "/versions/1.3", "");
+  EXPECT_EQ((*store_->ReadVersion(last.id))->text, "four") << "a running process has it in memory";
+  OpenStore();
+  const VersionRef current = **store_->ReadCurrent();
+  EXPECT_EQ(current.id, (VersionId{.epoch = 1, .number = 5}));
+  const Version version = **store_->ReadVersion(current.id);
+  EXPECT_EQ(version.text, "two");
+  EXPECT_EQ(version.info.source, VersionSource::kRecovered);
+  EXPECT_EQ(version.info.restores, (VersionId{.epoch = 1, .number = 2}));
+  ASSERT_EQ(store_->repairs().size(), 1U);
+  EXPECT_THAT(store_->repairs().front(),
+              HasSubstr(path_ + "/versions/1.4: text of version 1.4 does not match"));
+  EXPECT_EQ(store_->ReadAudit(0, 1)->front().event.action, "rules.recover");
+  EXPECT_EQ(FindHistoryProblem(*store_), "");
+  EXPECT_TRUE(fs::exists(path_ + "/damaged/versions-1.4"));
+  CommitText(*store_, "next");
+  OpenStore();
+  EXPECT_TRUE(store_->repairs().empty());
+}
+
+TEST_F(DiskFailureTest, WithoutAnIntactVersionTheStoreIsEmptyAndCanBeFilled) {
+  OpenStore();
+  CommitText(*store_, "one");
+  WriteInPlace(path_ + "/versions/1.1", "garbage");
+  OpenStore();
+  EXPECT_EQ(*store_->ReadCurrent(), std::nullopt);
+  EXPECT_EQ(store_->repairs().size(), 1U);
+  CommitText(*store_, "again");
+  EXPECT_EQ(FindHistoryProblem(*store_), "");
+}
+
+TEST_F(DiskFailureTest, AnOlderVersionThatIsDamagedIsAnErrorThatNamesTheFile) {
+  OpenStore();
+  const VersionRef old = CommitText(*store_, "one");
+  CommitText(*store_, "two");
   fs::resize_file(path_ + "/versions/1.1", fs::file_size(path_ + "/versions/1.1") - 1);
   for (const bool reopened : {false, true}) {
     if (reopened) OpenStore();
-    const auto version = store_->ReadVersion(ref.id);
+    const auto version = store_->ReadVersion(old.id);
     ASSERT_FALSE(version);
     EXPECT_EQ(version.error().code, ErrorCode::kForeignValue);
     EXPECT_THAT(version.error().message, HasSubstr(path_ + "/versions/1.1: text of version 1.1"));
   }
-  fs::resize_file(path_ + "/versions/1.1", 0);
-  OpenStore();
-  EXPECT_FALSE(store_->ReadVersion(ref.id));
+  EXPECT_TRUE(store_->repairs().empty());
 }
 
 TEST_F(DiskFailureTest, ADamagedAuditRecordIsAnErrorThatNamesTheFile) {
@@ -229,6 +278,52 @@ TEST_F(DiskFailureTest, ADamagedAuditRecordIsAnErrorThatNamesTheFile) {
   fs::remove(log);
   OpenStore();
   EXPECT_EQ(store_->ReadAudit(0, 10)->size(), 1U) << "the pointer has the record of its commit";
+}
+
+RecordWrite EntryWrite(std::string id, std::string text) {
+  return {.kind = RecordKind::kEntry, .id = std::move(id), .text = std::move(text)};
+}
+
+TEST_F(DiskFailureTest, AFullDiskRefusesAWriteOfRecordsAndChangesNothing) {
+  OpenStore(files_);
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("a", "1")}, {.action = "1"}));
+  files_.fail_appends = true;
+  const auto refused = store_->WriteRecords(std::vector{EntryWrite("a", "2")}, {.action = "2"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kStoreError);
+  files_.fail_appends = false;
+  for (const bool reopened : {false, true}) {
+    if (reopened) OpenStore(files_);
+    EXPECT_EQ(testing::ReadRecordTable(*store_).Find(RecordKind::kEntry, "a")->text, "1");
+    EXPECT_EQ(store_->ReadAudit(0, 10)->size(), 1U);
+  }
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("a", "3")}, {.action = "3"}));
+  EXPECT_EQ(FindHistoryProblem(*store_), "");
+}
+
+TEST_F(DiskFailureTest, DamagedRecordsAreLeftOutInANewEpochAndTheRestIsWritable) {
+  OpenStore();
+  for (const char* const id : {"first", "second", "third"}) {
+    ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite(id, "1")}, {.action = id}));
+  }
+  std::string content;
+  {
+    std::ifstream file(path_ + "/records", std::ios::binary);
+    content.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  content[content.find("second")] = 'X';
+  WriteInPlace(path_ + "/records", content);
+  for (const bool again : {false, true}) {
+    OpenStore();
+    EXPECT_EQ(store_->repairs().size(), again ? 0U : 1U);
+    const RecordTable table = testing::ReadRecordTable(*store_);
+    EXPECT_EQ(table.size(), 2U);
+    EXPECT_EQ(table.cursor().epoch, 2U);
+    EXPECT_EQ(store_->ReadAudit(0, 1)->front().event.action, "records.recover");
+    EXPECT_EQ(FindHistoryProblem(*store_), "");
+  }
+  EXPECT_TRUE(fs::exists(path_ + "/damaged/records"));
+  ASSERT_TRUE(store_->WriteRecords(std::vector{EntryWrite("second", "2")}, {}));
 }
 
 TEST_F(DiskFailureTest, TheLastHundredThousandRecordsAreKept) {

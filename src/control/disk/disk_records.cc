@@ -21,6 +21,23 @@ std::optional<Error> DiskStore::LoadRecords() {
       (!pending_ || loaded->audit.sequence > pending_->sequence)) {
     pending_ = std::move(loaded->audit);
   }
+  if (loaded->damage.empty()) return std::nullopt;
+  repairs_.push_back(loaded->damage);
+  SetAside("records");
+  if (auto error = AppendPending()) return error;
+  RecordCursor cursor = records_.cursor();
+  ++cursor.epoch;
+  ++cursor.sequence;
+  cursor.time = clock_.Now();
+  records_.Reset(records_.List(), cursor);
+  const AuditRecord record =
+      NextRecord(audit_.last(), {.time = cursor.time,
+                                 .origin = {.author = "sluice", .authentication = "server"},
+                                 .action = "records.recover",
+                                 .target = std::to_string(records_.size()) + " records",
+                                 .message = loaded->damage});
+  if (auto error = record_log_.Replace(records_, record)) return error;
+  pending_ = record;
   return std::nullopt;
 }
 
@@ -76,13 +93,13 @@ Result<bool> DiskStore::WriteNodeReport(std::string_view name, const NodeReport&
                                         Micros ttl) {
   if (auto problem = FindReportProblem(name, report, ttl)) return *problem;
   const std::lock_guard lock(mutex_);
-  reports_.Write(name, report, clock_.Now() + ttl);
+  nodes_.WriteReport(name, report, clock_.Now() + ttl);
   return true;
 }
 
 Result<std::vector<NodeReport>> DiskStore::ReadNodeReports(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  return reports_.Read(name, clock_.Now());
+  return nodes_.ReadReports(name, clock_.Now());
 }
 
 }  // namespace sluice::control

@@ -1,5 +1,6 @@
 #include "control/disk/disk_store.h"
 
+#include <algorithm>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -51,8 +52,8 @@ Result<std::unique_ptr<DiskStore>> DiskStore::Open(StateDirectory& directory, co
   if (!audit) return audit.error();
   std::unique_ptr<DiskStore> store(new DiskStore(directory, clock, std::move(*audit)));
   if (auto error = store->LoadCurrent()) return *error;
-  if (auto error = store->LoadVersions()) return *error;
   if (auto error = store->LoadRecords()) return *error;
+  if (auto error = store->LoadVersions()) return *error;
   (void)store->AppendPending();  // A full disk does not prevent reading.
   return store;
 }
@@ -63,9 +64,13 @@ std::optional<Error> DiskStore::LoadCurrent() {
   if (!*content) return std::nullopt;
   auto pointer = ParsePointer(**content);
   if (!pointer) {
-    return Error{pointer.error().code, directory_.PathOf(kCurrent) + ": " +
-                                           pointer.error().message +
-                                           "; remove the file to go on with the newest version"};
+    std::string message = directory_.PathOf(kCurrent) + ": " + pointer.error().message;
+    if (pointer.error().code != ErrorCode::kForeignValue) {
+      return Error{pointer.error().code, std::move(message)};
+    }
+    repairs_.push_back(message + "; the newest version is current again");
+    SetAside(std::string(kCurrent));
+    return std::nullopt;
   }
   current_ = pointer->version.ref;
   if (pointer->record.sequence > audit_.last().sequence) pending_ = std::move(pointer->record);
@@ -91,6 +96,7 @@ std::optional<Error> DiskStore::LoadVersions() {
     if (info && info->ref.id == *id) versions_.emplace(*id, std::move(*info));
   }
   if (!current_ && !versions_.empty()) {
+    if (auto error = AppendPending()) return error;
     const VersionInfo& newest = versions_.rbegin()->second;
     const AuditRecord record =
         NextRecord(audit_.last(), {.time = clock_.Now(),
@@ -103,7 +109,71 @@ std::optional<Error> DiskStore::LoadVersions() {
     pending_ = record;
   }
   TrimVersions();
+  return CheckCurrentVersion();
+}
+
+// Reads the current version. If its file is damaged, the newest intact one is committed in its
+// place; if there is none, the store is empty.
+std::optional<Error> DiskStore::CheckCurrentVersion() {
+  if (!current_) return std::nullopt;
+  std::string damage;
+  std::optional<Version> intact;
+  for (VersionId id = current_->id;;) {
+    auto version = ReadVersionFile(id);
+    if (version && *version && (id != current_->id || (*version)->info.ref == *current_)) {
+      intact = *std::move(*version);
+      break;
+    }
+    if (!version && version.error().code != ErrorCode::kForeignValue) return version.error();
+    if (damage.empty()) {
+      damage = version ? directory_.PathOf(NameOfVersion(id)) + ": file is missing"
+                       : version.error().message;
+    }
+    SetAside(NameOfVersion(id));
+    if (auto error = directory_.Remove(NameOfVersion(id))) return error;
+    versions_.erase(id);
+    if (versions_.empty()) break;
+    id = versions_.rbegin()->first;
+  }
+  if (damage.empty()) {
+    current_version_ = std::move(intact);
+    return std::nullopt;
+  }
+  if (!intact) {
+    repairs_.push_back(damage + "; no version is intact, the store is empty");
+    current_.reset();
+    return directory_.Remove(kCurrent);
+  }
+  const VersionId restores = intact->info.ref.id;
+  const std::string message =
+      "version " + ToText(current_->id) + " was damaged; text of " + ToText(restores);
+  repairs_.push_back(damage + "; version " + ToText(restores) + " is current again");
+  const Origin origin{.author = "sluice", .authentication = "server"};
+  const Version version = MakeVersion(
+      {.epoch = current_->id.epoch, .number = current_->id.number + 1}, std::move(intact->text),
+      {.origin = origin,
+       .time = clock_.Now(),
+       .message = message,
+       .source = VersionSource::kRecovered,
+       .restores = restores});
+  const auto committed = CommitLocked(version, current_,
+                                      {.time = clock_.Now(),
+                                       .origin = origin,
+                                       .action = "rules.recover",
+                                       .target = ToText(version.info.ref.id),
+                                       .message = message});
+  if (!committed) return committed.error();
   return std::nullopt;
+}
+
+// Keeps a damaged file for people to look at.
+void DiskStore::SetAside(const std::string& name) {
+  const auto content = directory_.Read(name);
+  if (!content || !*content) return;
+  std::string kept = name;
+  std::ranges::replace(kept, '/', '-');
+  if (directory_.MakeDirectory("damaged")) return;
+  (void)directory_.Replace("damaged/" + kept, **content);
 }
 
 Result<std::optional<VersionRef>> DiskStore::ReadCurrent() {
@@ -113,7 +183,7 @@ Result<std::optional<VersionRef>> DiskStore::ReadCurrent() {
 
 Result<StoreHead> DiskStore::ReadHead() {
   const std::lock_guard lock(mutex_);
-  return StoreHead{.version = current_, .records = records_.cursor()};
+  return StoreHead{.version = current_, .records = records_.cursor(), .now = clock_.Now()};
 }
 
 Result<std::optional<Version>> DiskStore::ReadVersion(const VersionId& id) {
@@ -127,12 +197,21 @@ Result<std::optional<Version>> DiskStore::ReadVersion(const VersionId& id) {
   if (!versions_.contains(wanted) && !(current_ && current_->id == wanted)) {
     return std::optional<Version>();
   }
-  const std::string name = NameOfVersion(wanted);
+  if (current_version_ && current_version_->info.ref.id == wanted) return current_version_;
+  auto version = ReadVersionFile(wanted);
+  if (version && !*version) {
+    return Error{ErrorCode::kStoreError,
+                 directory_.PathOf(NameOfVersion(wanted)) + ": file is missing"};
+  }
+  return version;
+}
+
+// Nothing: there is no such file.
+Result<std::optional<Version>> DiskStore::ReadVersionFile(const VersionId& id) const {
+  const std::string name = NameOfVersion(id);
   const auto content = directory_.Read(name);
   if (!content) return content.error();
-  if (!*content) {
-    return Error{ErrorCode::kStoreError, directory_.PathOf(name) + ": file is missing"};
-  }
+  if (!*content) return std::optional<Version>();
   auto version = ParseVersionFile(**content);
   if (!version) {
     return Error{version.error().code, directory_.PathOf(name) + ": " + version.error().message};
@@ -175,6 +254,7 @@ Result<CommitResult> DiskStore::CommitLocked(const Version& version,
     return *error;
   }
   current_ = version.info.ref;
+  current_version_ = version;
   versions_[version.info.ref.id] = version.info;
   pending_ = record;
   (void)AppendPending();  // Committed already: after an error it is appended later.
@@ -230,24 +310,18 @@ Result<std::vector<AuditRecord>> DiskStore::ReadAudit(std::uint64_t before, std:
 Result<WallTime> DiskStore::WriteNode(const NodeRecord& node) {
   const std::lock_guard lock(mutex_);
   const WallTime now = clock_.Now();
-  nodes_[node.id] = node;
-  nodes_[node.id].last_seen = now;
+  nodes_.Write(node, now);
   return now;
 }
 
 Result<bool> DiskStore::RemoveNode(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  return nodes_.erase(id) > 0;
+  return nodes_.Remove(id);
 }
 
 Result<std::vector<NodeRecord>> DiskStore::ListNodes() {
   const std::lock_guard lock(mutex_);
-  const WallTime now = clock_.Now();
-  std::erase_if(nodes_,
-                [&](const auto& node) { return now - node.second.last_seen > kNodeListed; });
-  std::vector<NodeRecord> list;
-  for (const auto& [id, node] : nodes_) list.push_back(node);
-  return list;
+  return nodes_.List(clock_.Now());
 }
 
 Result<WallTime> DiskStore::Now() { return clock_.Now(); }

@@ -15,7 +15,7 @@
 #include "control/disk/audit_log.h"
 #include "control/disk/record_log.h"
 #include "control/disk/state_directory.h"
-#include "control/node_reports.h"
+#include "control/local_nodes.h"
 #include "control/notifier.h"
 #include "control/record_table.h"
 
@@ -27,6 +27,7 @@ namespace sluice::control {
 ///     current                     the current version and the audit record of its commit
 ///     records                     all records, and the writes since (record_log.h)
 ///     audit/<sequence>.jsonl      the audit log
+///     damaged/<name>              files that Open could not read
 ///
 /// A commit writes the version, replaces `current` (from then on it is committed), then appends the
 /// record to the log. If the process ends before, or the disk is full, the record is appended from
@@ -34,11 +35,17 @@ namespace sluice::control {
 /// then appended to the log in the same way. Nodes and their reports are kept in memory: there is
 /// only this one.
 ///
+/// Damage is repaired by Open: in place of a damaged current version, the newest intact one becomes
+/// current again, as a new version; damaged parts of `records` are left out, in a new epoch.
+///
 /// Thread-safe: one lock, which is held while files are written.
 class DiskStore final : public ControlStore {
  public:
   /// Opens the store and removes what a crash has left. `directory` and `clock` must outlive it.
   static Result<std::unique_ptr<DiskStore>> Open(StateDirectory& directory, const Clock& clock);
+
+  /// What Open has repaired, for people: each is worth a log line and an alert.
+  [[nodiscard]] const std::vector<std::string>& repairs() const { return repairs_; }
 
   Result<std::optional<VersionRef>> ReadCurrent() override;
   Result<StoreHead> ReadHead() override;
@@ -73,6 +80,9 @@ class DiskStore final : public ControlStore {
   std::optional<Error> LoadCurrent();
   std::optional<Error> LoadVersions();
   std::optional<Error> LoadRecords();
+  std::optional<Error> CheckCurrentVersion();
+  Result<std::optional<Version>> ReadVersionFile(const VersionId& id) const;
+  void SetAside(const std::string& name);
   Result<CommitResult> CommitLocked(const Version& version,
                                     const std::optional<VersionRef>& expected,
                                     const AuditEvent& event);
@@ -88,11 +98,12 @@ class DiskStore final : public ControlStore {
   AuditLog audit_;
   std::optional<AuditRecord> pending_;  ///< Of the last change, not in the log yet.
   std::optional<VersionRef> current_;
+  std::optional<Version> current_version_;  ///< Reads of it don't depend on its file.
   std::map<VersionId, VersionInfo> versions_;
-  std::map<std::string, NodeRecord> nodes_;
-  NodeReports reports_;
+  LocalNodes nodes_;
   RecordLog record_log_;
   RecordTable records_;
+  std::vector<std::string> repairs_;  ///< Not changed after Open.
 };
 
 }  // namespace sluice::control

@@ -9,11 +9,13 @@ namespace sluice::control {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-/// KEYS: current, state. Returns {pointer, format, epoch, sequence, time}; '' for what is missing.
+/// KEYS: current, state. Returns {pointer, format, epoch, sequence, time, now}; '' for what is
+/// missing.
 inline constexpr std::string_view kReadHeadScript = R"(
 local state = redis.call('HMGET', KEYS[2], 'format', 'epoch', 'sequence', 'time')
+local clock = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '', state[1] or '', state[2] or '', state[3] or '',
-    state[4] or ''})";
+    state[4] or '', string.format('%.0f', clock[1] * 1000000 + clock[2])})";
 
 /// KEYS: state, records, changes, removed, writes, audit. ARGV: expected last audit record ('' for
 /// none), new audit record, audit records kept, channel, nonce, removed records kept, writes kept,
@@ -57,8 +59,16 @@ end
 local first = 9 + 2 * tonumber(ARGV[8])
 local limits, counts, deltas = {}, {}, {}
 for i = 9, first - 1, 2 do limits[ARGV[i]] = tonumber(ARGV[i + 1]) end
+local values = {}
+for begin = first, #ARGV, 5000 do
+  local keys = {}
+  for i = begin, math.min(begin + 4999, #ARGV), 5 do keys[#keys + 1] = ARGV[i] end
+  for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(keys))) do
+    values[#values + 1] = value
+  end
+end
 for i = first, #ARGV, 5 do
-  local value = redis.call('HGET', KEYS[2], ARGV[i])
+  local value = values[(i - first) / 5 + 1]
   local found, present = '0', false
   if value then
     local number, expires, flag = string.match(value, '^(%d+) %d+ (%d+) (.) ')
@@ -88,29 +98,39 @@ for kind, delta in pairs(deltas) do
 end
 if last ~= ARGV[1] then return result(2, 0, '0') end
 local time_text = string.format('%.0f', time)
-for i = first, #ARGV, 5 do
-  sequence = sequence + 1
-  local number = string.format('%.0f', sequence)
-  redis.call('HSET', KEYS[2], ARGV[i], number .. ' ' .. time_text .. ' ' .. ARGV[i + 2] .. ' ' ..
-      ARGV[i + 3] .. ' ' .. ARGV[i + 4])
-  redis.call('ZADD', KEYS[3], number, ARGV[i])
-  if ARGV[i + 3] == '-' then
-    redis.call('ZADD', KEYS[4], number, ARGV[i])
-  else
-    redis.call('ZREM', KEYS[4], ARGV[i])
+for begin = first, #ARGV, 5000 do
+  local stored, changed, removed, present = {}, {}, {}, {}
+  for i = begin, math.min(begin + 4999, #ARGV), 5 do
+    sequence = sequence + 1
+    local number = string.format('%.0f', sequence)
+    stored[#stored + 1] = ARGV[i]
+    stored[#stored + 1] = number .. ' ' .. time_text .. ' ' .. ARGV[i + 2] .. ' ' .. ARGV[i + 3] ..
+        ' ' .. ARGV[i + 4]
+    changed[#changed + 1] = number
+    changed[#changed + 1] = ARGV[i]
+    if ARGV[i + 3] == '-' then
+      removed[#removed + 1] = number
+      removed[#removed + 1] = ARGV[i]
+    else
+      present[#present + 1] = ARGV[i]
+    end
   end
+  redis.call('HSET', KEYS[2], unpack(stored))
+  redis.call('ZADD', KEYS[3], unpack(changed))
+  if #removed > 0 then redis.call('ZADD', KEYS[4], unpack(removed)) end
+  if #present > 0 then redis.call('ZREM', KEYS[4], unpack(present)) end
 end
 local floor = state[5] or '0'
 local extra = redis.call('ZCARD', KEYS[4]) - tonumber(ARGV[6])
 while extra > 0 do
-  local oldest = redis.call('ZRANGE', KEYS[4], 0, math.min(extra, 500) - 1, 'WITHSCORES')
-  for i = 1, #oldest, 2 do
-    redis.call('HDEL', KEYS[2], oldest[i])
-    redis.call('ZREM', KEYS[3], oldest[i])
-    redis.call('ZREM', KEYS[4], oldest[i])
-    floor = oldest[i + 1]
-  end
-  extra = extra - #oldest / 2
+  local oldest = redis.call('ZRANGE', KEYS[4], 0, math.min(extra, 1000) - 1, 'WITHSCORES')
+  local keys = {}
+  for i = 1, #oldest, 2 do keys[#keys + 1] = oldest[i] end
+  redis.call('HDEL', KEYS[2], unpack(keys))
+  redis.call('ZREM', KEYS[3], unpack(keys))
+  redis.call('ZREM', KEYS[4], unpack(keys))
+  floor = oldest[#oldest]
+  extra = extra - #keys
 end
 local sequence_text = string.format('%.0f', sequence)
 redis.call('ZADD', KEYS[5], sequence_text, sequence_text .. ':' .. time_text .. ':' .. ARGV[5])
@@ -188,10 +208,15 @@ return reply)";
 /// KEYS: records and changes that are being restored. ARGV: milliseconds after which they vanish
 /// unless the restore completes; for each record key, sequence number, value.
 inline constexpr std::string_view kStageRecordsScript = R"(
+local stored, changed = {}, {}
 for i = 2, #ARGV, 3 do
-  redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2])
-  redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[i])
+  stored[#stored + 1] = ARGV[i]
+  stored[#stored + 1] = ARGV[i + 2]
+  changed[#changed + 1] = ARGV[i + 1]
+  changed[#changed + 1] = ARGV[i]
 end
+redis.call('HSET', KEYS[1], unpack(stored))
+redis.call('ZADD', KEYS[2], unpack(changed))
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[1])
 return 1)";

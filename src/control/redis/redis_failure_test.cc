@@ -109,6 +109,95 @@ TEST_F(RedisFailureTest, AFrozenServerTimesOutWithinABoundedTime) {
   EXPECT_EQ(FindHistoryProblem(store), "");
 }
 
+RecordWrite EntryWrite(std::string id, std::string text) {
+  return {.kind = RecordKind::kEntry, .id = std::move(id), .text = std::move(text)};
+}
+
+Result<RecordWriteResult> WriteEntry(RedisControlStore& store, std::string id, std::string text) {
+  return store.WriteRecords(std::vector{EntryWrite(std::move(id), std::move(text))},
+                            {.action = "entry.put"});
+}
+
+TEST_F(RedisFailureTest, AWriteOfRecordsIsRefusedWithoutAChangeByAFullOrReadOnlyServer) {
+  RedisControlStore store(Options(std::chrono::milliseconds(500)));
+  ASSERT_TRUE(WriteEntry(store, "a", "1"));
+  const RecordCursor before = store.ReadHead()->records;
+  const auto expect_refused = [&](const char* reason) {
+    const auto refused = WriteEntry(store, "a", "2");
+    ASSERT_FALSE(refused) << reason;
+    EXPECT_EQ(refused.error().code, ErrorCode::kStoreError) << reason;
+    EXPECT_THAT(refused.error().message, HasSubstr(reason));
+  };
+  server_.Do("CONFIG SET maxmemory 1");
+  expect_refused("OOM");
+  server_.Do("CONFIG SET maxmemory 0");
+  server_.Do("CONFIG SET replica-serve-stale-data yes");
+  server_.Do("REPLICAOF 127.0.0.1 1");
+  expect_refused("READONLY");
+  server_.Do("REPLICAOF NO ONE");
+  EXPECT_EQ(store.ReadHead()->records, before);
+  EXPECT_EQ(store.ReadAudit(0, 10)->size(), 1U);
+  EXPECT_TRUE(WriteEntry(store, "a", "2"));
+}
+
+TEST_F(RedisFailureTest, ARestoreThatIsInterruptedLeavesTheRecordsAsTheyWere) {
+  RedisControlStore store(Options());
+  ASSERT_TRUE(WriteEntry(store, "a", "1"));
+  const RecordCursor head = store.ReadHead()->records;
+  const std::vector<Record> records(3000,
+                                    Record{.kind = RecordKind::kEntry, .id = "same", .text = "1"});
+  // Fewer records than announced have arrived.
+  const auto restored = store.RestoreRecords(records, head, {.epoch = 2, .sequence = 10}, {});
+  ASSERT_FALSE(restored);
+  EXPECT_THAT(restored.error().message, HasSubstr("not complete"));
+  EXPECT_EQ(store.ReadHead()->records, head);
+  const RecordTable table = testing::ReadRecordTable(store);
+  EXPECT_EQ(table.size(), 1U);
+}
+
+TEST_F(RedisFailureTest, AFlushedStoreHasNoRecordsAndKnowsThatACursorIsOfAnotherHistory) {
+  RedisControlStore store(Options());
+  ASSERT_TRUE(WriteEntry(store, "a", "1"));
+  const auto cursor = WriteEntry(store, "b", "1")->cursor;
+  server_.Do("FLUSHALL");
+  EXPECT_EQ(store.ReadHead()->records.sequence, 0U);
+  EXPECT_TRUE(store.ReadRecords(cursor, 10)->diverged);
+  ASSERT_TRUE(WriteEntry(store, "c", "1"));
+  ASSERT_TRUE(WriteEntry(store, "d", "1"));
+  ASSERT_TRUE(WriteEntry(store, "e", "1"));
+  EXPECT_TRUE(store.ReadRecords(cursor, 10)->diverged);
+}
+
+TEST_F(RedisFailureTest, AWriteOfRecordsWhoseReplyIsLostIsRecognizedByItsNonce) {
+  TcpProxy proxy(server_.port());
+  RedisControlOptions options = Options();
+  options.redis.port = proxy.port();
+  RedisControlStore store(options);
+  ASSERT_TRUE(WriteEntry(store, "e", "0"));
+  int recognized = 0;
+  for (int i = 1; i <= 10; ++i) {
+    std::thread cutter([&, i] {
+      Await("the write has happened", [&] {
+        return server_.Says("HGET sluice:v1:control:{f}:state sequence", std::to_string(i + 1));
+      });
+      proxy.CutAll();
+      proxy.BeTransparent();
+    });
+    proxy.SetDelay(std::chrono::milliseconds(50));
+    const auto result = WriteEntry(store, "e", std::to_string(i));
+    cutter.join();
+    if (result) {
+      ++recognized;
+      EXPECT_EQ(result->cursor.sequence, static_cast<std::uint64_t>(i + 1));
+      EXPECT_EQ(result->first_sequence, static_cast<std::uint64_t>(i + 1));
+    }
+    Await("the store is back", [&] { return store.ReadHead().ok(); });
+    EXPECT_EQ(store.ReadHead()->records.sequence, static_cast<std::uint64_t>(i + 1));
+  }
+  EXPECT_GT(recognized, 0);
+  EXPECT_EQ(FindHistoryProblem(store), "");
+}
+
 // The reply is lost, but the commit has happened: it is neither sent again nor reported as failed.
 TEST_F(RedisFailureTest, ACommitWhoseReplyIsLostIsRecognizedByItsNonce) {
   TcpProxy proxy(server_.port());

@@ -85,8 +85,8 @@ Result<StoreHead> RedisControlStore::ReadHead() {
   const auto reply = Call({"EVAL", kReadHeadScript, "2", current_, state_});
   if (!reply) return reply.error();
   const resp::Value value = reply->reply();
-  if (value.size() != 5) return UnexpectedReply(value);
-  StoreHead head;
+  if (value.size() != 6) return UnexpectedReply(value);
+  StoreHead head{.now = ParseMicros(value.at(5).text()).value_or(WallTime{})};
   if (const std::string_view pointer = value.at(0).text(); !pointer.empty()) {
     auto ref = ParseRedisPointer(pointer);
     if (!ref) return Describe(ref.error(), current_);

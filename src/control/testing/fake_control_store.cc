@@ -41,7 +41,8 @@ Result<std::optional<VersionRef>> FakeControlStore::ReadCurrent() {
 Result<StoreHead> FakeControlStore::ReadHead() {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  return StoreHead{.version = content_.current, .records = content_.records.cursor()};
+  return StoreHead{
+      .version = content_.current, .records = content_.records.cursor(), .now = clock_.Now()};
 }
 
 Result<std::optional<Version>> FakeControlStore::ReadVersion(const VersionId& id) {
@@ -151,14 +152,14 @@ Result<bool> FakeControlStore::WriteNodeReport(std::string_view name, const Node
   if (auto problem = FindReportProblem(name, report, ttl)) return *problem;
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  reports_.Write(name, report, clock_.Now() + ttl);
+  reports_.WriteReport(name, report, clock_.Now() + ttl);
   return true;
 }
 
 Result<std::vector<NodeReport>> FakeControlStore::ReadNodeReports(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
-  return reports_.Read(name, clock_.Now());
+  return reports_.ReadReports(name, clock_.Now());
 }
 
 Result<AuditRecord> FakeControlStore::AppendAudit(const AuditEvent& event) {

@@ -9,7 +9,7 @@
 
 #include "base/fake_clock.h"
 #include "control/control_store.h"
-#include "control/node_reports.h"
+#include "control/local_nodes.h"
 #include "control/notifier.h"
 #include "control/record_table.h"
 
@@ -76,7 +76,7 @@ class FakeControlStore final : public ControlStore {
   std::optional<Error> failure_;
   std::optional<Error> commit_answer_;
   Content content_;
-  NodeReports reports_;
+  LocalNodes reports_;
   int version_reads_ = 0;
   int record_reads_ = 0;
 };
