@@ -26,11 +26,6 @@ std::string EncodedParameter(std::string_view text) {
   return encoded;
 }
 
-void PrintKeysJson(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
-}
-
 std::optional<Response> PostJson(Remote& remote, std::string_view path, const std::string& body) {
   return remote.SendSuccessfully({.method = "POST",
                                   .target = std::string(path),
@@ -119,7 +114,7 @@ int ListKeys(const KeysOptions& options, Remote& remote) {
     if (!body) return kKeysFailed;
     cursor = MemberText(*body, "cursor");
     if (options.remote.json) {
-      PrintKeysJson(*response);
+      PrintBody(*response);
       continue;
     }
     complete = MemberText(*body, "complete") == "true";
@@ -184,7 +179,7 @@ int AwaitJob(const KeysOptions& options, Remote& remote, const std::string& id) 
     if (!job) return kKeysFailed;
     if (const std::string state = MemberText(*job, "state"); state != "running") {
       if (!options.remote.json) return PrintJob(*job);
-      PrintKeysJson(*response);
+      PrintBody(*response);
       return state == "done" ? 0 : kKeysFailed;
     }
     std::this_thread::sleep_for(kResetPoll);
@@ -205,7 +200,7 @@ int ShowKey(const KeysOptions& options) {
   const auto response = PostJson(*remote, "/admin/v1/keys:lookup", request);
   if (!response) return kKeysFailed;
   if (options.remote.json) {
-    PrintKeysJson(*response);
+    PrintBody(*response);
     return 0;
   }
   JsonDocument document;
@@ -231,7 +226,7 @@ int GrantToKey(const KeysOptions& options) {
   const auto response = PostJson(*remote, "/admin/v1/grants", request);
   if (!response) return kKeysFailed;
   if (options.remote.json) {
-    PrintKeysJson(*response);
+    PrintBody(*response);
     return 0;
   }
   JsonDocument document;
@@ -258,7 +253,7 @@ int ResetKeys(const KeysOptions& options) {
     return AwaitJob(options, *remote, MemberText(*body, "id"));
   }
   if (options.remote.json) {
-    PrintKeysJson(*response);
+    PrintBody(*response);
     return 0;
   }
   if (options.dry_run) return PrintPreview(*body);

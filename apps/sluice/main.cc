@@ -20,6 +20,7 @@
 #include "entries_arguments.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "insight_arguments.h"
 #include "keys_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
@@ -298,6 +299,9 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  TopOptions top;
+  TailOptions tail;
+  WhyOptions why;
   KeysOptions keys;
   EntriesOptions entries;
   TokensOptions tokens;
@@ -310,6 +314,9 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddTop(app, action, top);
+  AddTail(app, action, tail);
+  AddWhy(app, action, why);
   AddKeys(app, action, keys);
   AddEntries(app, action, entries);
   AddTokens(app, action, tokens);

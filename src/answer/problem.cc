@@ -50,6 +50,8 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kSlotNotHeld, "SLOT_NOT_HELD", 404, "the slot was released, or has expired"},
     {kVersionNotFound, "VERSION_NOT_FOUND", 404, "that version of the rules is not kept"},
     {kRuleNotFound, "RULE_NOT_FOUND", 404, "the rules have no such rule or tier"},
+    {kDenialNotFound, "DENIAL_NOT_FOUND", 404,
+     "the id is forged or damaged, or was made with another receipts.secret_file"},
     {kEntryNotFound, "ENTRY_NOT_FOUND", 404, "there is no such live entry, or it has expired"},
     {kNoRules, "NO_RULES", 404, "the store has no version of the rules yet"},
     {kTokenNotFound, "TOKEN_NOT_FOUND", 404,

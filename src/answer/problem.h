@@ -43,6 +43,7 @@ enum class ProblemCode : std::uint8_t {
   kSlotNotHeld,
   kVersionNotFound,
   kRuleNotFound,
+  kDenialNotFound,
   kEntryNotFound,
   kNoRules,
   kTokenNotFound,

@@ -6,6 +6,7 @@
 #include <sluice/time.h>
 
 #include "api/call_counters.h"
+#include "api/call_record.h"
 #include "api/peer.h"
 #include "identity/identifier.h"
 #include "identity/token_guard.h"
@@ -42,6 +43,8 @@ class ServerServices {
   /// State of Envoy's service on this loop; null: the service is off.
   [[nodiscard]] virtual EnvoyState* envoy() { return nullptr; }
   [[nodiscard]] virtual std::string_view version() const = 0;
+  /// Returns the active rules, as ids of denials name them.
+  [[nodiscard]] virtual RulesMark rules_mark() { return {}; }
   /// Time after which an idle connection is closed; 0: never.
   [[nodiscard]] virtual Micros idle_timeout() const = 0;
 

@@ -15,7 +15,7 @@ thread_local std::array<std::uint64_t, 32> pool;
 thread_local std::size_t left = 0;
 
 // A child must not give out its parent's ids; the thread that forked is the only one that it has.
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { left = 0; });
+[[maybe_unused]] const int kRegistered = pthread_atfork(nullptr, nullptr, [] { left = 0; });
 
 }  // namespace
 

@@ -22,15 +22,15 @@ namespace {
 constexpr std::size_t kHashBytes = 32;
 constexpr int kMinRsaBits = 2048;
 
-template <auto Free>
+template <auto kFree>
 struct Freer {
   template <typename T>
   void operator()(T* object) const {
-    Free(object);
+    kFree(object);
   }
 };
-template <typename T, auto Free>
-using OpenSslPtr = std::unique_ptr<T, Freer<Free>>;
+template <typename T, auto kFree>
+using OpenSslPtr = std::unique_ptr<T, Freer<kFree>>;
 
 const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());

@@ -33,6 +33,7 @@ std::string BreakerState(const std::vector<std::unique_ptr<Worker>>& workers) {
 Administration::Administration(net::Loop& loop, const ServerParts& parts)
     : loop_(loop),
       parts_(parts),
+      insight_(parts.insight, loop),
       authenticator_(parts.shared.access),
       rule_tasks_(parts.control, loop) {}
 

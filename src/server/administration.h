@@ -11,6 +11,7 @@
 #include "api/admin/admin_services.h"
 #include "net/loop.h"
 #include "server/control_plane.h"
+#include "server/insight.h"
 #include "server/key_administration.h"
 #include "server/room_watch.h"
 #include "server/shared.h"
@@ -46,6 +47,7 @@ struct ServerParts {
   const RoomWatch& request_keys_room;
   MetricsWork& metrics_work;
   RulesWork& rules_work;
+  Insight& insight;
   ControlPlane& control;
   KeyAdministration& keys;
 };
@@ -74,6 +76,7 @@ class Administration final : public api::AdminServices {
   void ReloadRules(RulesDone done) override;
   void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) override;
   api::RuleTasks* rule_tasks() override { return &rule_tasks_; }
+  api::InsightServices* insight() override { return &insight_; }
   [[nodiscard]] bool has_stored_rules() const override { return parts_.control.has_rules(); }
   void LogChange(const control::Origin& origin, std::string_view request,
                  std::string_view target) override;
@@ -88,6 +91,7 @@ class Administration final : public api::AdminServices {
 
   net::Loop& loop_;
   const ServerParts parts_;
+  LoopInsightServices insight_;
   identity::Authenticator authenticator_;
   LoopRuleTasks rule_tasks_;
 };

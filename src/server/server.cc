@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <array>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -31,6 +32,10 @@ constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 // Of the memory that the process may use, for input and output of connections.
 constexpr std::size_t kMemoryShare = 4;
 // What loops need at most to cut off connections whose time is over.
+// Of this node, on their way to the control store.
+constexpr int kMaxReportsUnderWay = 3;
+// For the last lines of the decision log.
+constexpr Micros kTimeToLog = std::chrono::seconds(5);
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 
 constexpr std::size_t kSecretBytes = 32;
@@ -107,6 +112,7 @@ Server::Server(const settings::Config& config)
       memory_(ConnectionMemoryOf(config)) {}
 
 Server::~Server() {
+  insight_.Stop();
   metrics_work_.Stop();
   rules_work_.Stop();
   if (keys_) keys_->Stop();
@@ -143,6 +149,7 @@ Result<bool> Server::Prepare() {
         &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
+  if (auto log = insight_.OpenLog(); !log) add_error(log.error());
   if (errors) return *errors;
   if (shared_.config.control.traffic_sample && control_->has_rules()) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
@@ -159,6 +166,7 @@ Result<bool> Server::Prepare() {
                           .request_keys_room = request_keys_room_,
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
+                          .insight = insight_,
                           .control = *control_,
                           .keys = *keys_};
   loops_.Do([this, &parts](std::size_t i) {
@@ -178,6 +186,7 @@ Result<bool> Server::Prepare() {
   if (auto open = listeners_->Open(); !open) return open;
   WarnOfPlaintextTokens();
   if (auto started = StartControlPlane(); !started) return started;
+  StartInsight();
   return reloader_.Start();
 }
 
@@ -343,6 +352,24 @@ Result<bool> Server::StartControlPlane() {
   });
 }
 
+void Server::StartInsight() {
+  const auto publish = [this, is_publishing = std::make_shared<std::atomic<int>>(0)](
+                           std::string name, std::string text, Micros ttl) {
+    // While the store does not answer, reports don't pile up.
+    if (is_publishing->load() >= kMaxReportsUnderWay) return;
+    is_publishing->fetch_add(1);
+    control_->Run(
+        api::TaskKind::kRecords, main_,
+        [node = control_->node_id(), name = std::move(name), text = std::move(text),
+         ttl](api::ControlServices& services) {
+          // A report that is lost is followed by the next.
+          (void)services.store.WriteNodeReport(name, {.node = node, .text = text}, ttl);
+        },
+        [is_publishing](bool /*ran*/) { is_publishing->fetch_sub(1); });
+  };
+  insight_.Start(NodeAddress(listeners_->addresses()), publish);
+}
+
 LoadReport Server::LoadRulesFrom(const FileChange& change, WallTime now) {
   const auto prepare = [this](rules::RuleFile& file) {
     for (rules::Rule& rule : file.rules) shared_.NumberLimits(rule);
@@ -394,6 +421,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                                      .on_reload =
                                          [&] {
                                            systemd.Reloading();
+                                           insight_.ReopenLog();
                                            ++reloads;
                                            rules_work_.Ask({.everything = true}, main_,
                                                            [&](const auto& /*report*/) {
@@ -405,6 +433,12 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   on_ready();
   systemd.Ready();
   main_.Run();
+  if (ended_ == Ended::kWell && !insight_.TryStop(kTimeToLog)) {
+    shared_.log.Write(LogLevel::kError,
+                      "the decision log is still being written at shutdown; exiting without it",
+                      {});
+    ended_ = Ended::kStuck;
+  }
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
        !keys_->TryStop(kTimeToCut) || !control_->TryStop(kTimeToCut))) {
@@ -461,7 +495,8 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
   std::string page;
-  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, format, page);
+  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
+                      format, page);
   return page;
 }
 

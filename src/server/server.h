@@ -15,6 +15,7 @@
 #include "net/timer.h"
 #include "server/administration.h"
 #include "server/control_plane.h"
+#include "server/insight.h"
 #include "server/key_administration.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
@@ -76,6 +77,7 @@ class Server final {
   Result<bool> OpenControlPlane();
   Result<bool> StartControlPlane();
   Result<bool> LoadEnvoyConfig();
+  void StartInsight();
   void MakeKeyAdministration();
   void Drain();
   void GiveUp();
@@ -101,6 +103,7 @@ class Server final {
   RoomWatch request_keys_room_;
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
+  Insight insight_{shared_, loops_, workers_};
   std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
   // and the loops of connections never wait for them.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/key_hash.h"
 #include "base/live.h"
 #include "envoy/load_config.h"
 #include "identity/authenticator.h"
@@ -69,6 +70,7 @@ struct Shared {
   std::unique_ptr<lease::NodeLeases> leases;  ///< With Redis.
   /// The sample of recent calls; null: switched off. Set before the loops run.
   std::unique_ptr<simulate::TrafficSampler> traffic;
+  const KeyHasher consumer_hasher;  ///< Of rules and keys, where loops count consumers.
   /// Names of keys that were used lately; null: switched off. Set before the loops run.
   std::unique_ptr<store::KeyDirectories> names;
   std::atomic<bool> draining{false};

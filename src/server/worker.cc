@@ -4,10 +4,12 @@
 
 #include <openssl/crypto.h>
 
+#include "api/call_record.h"
 #include "api/grpc/session.h"
 #include "api/http/session.h"
 #include "api/resp/session.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "control/version.h"
 #include "server/version.h"
 
@@ -33,6 +35,8 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   options.limits_in_requests = config.http.limits_in_requests;
   options.request_limits = BoundsOf(config);
   options.receipt_secret = shared.receipt_secret;
+  options.denial_id_in_body = config.denials.id_in_body;
+  options.denial_id_in_header = config.denials.id_in_header;
   options.receipt_lifetime = config.receipts.lifetime;
   options.max_settled_per_key = static_cast<std::uint32_t>(config.receipts.max_settled_per_key);
   for (const auto& [header, attribute] : config.forward_auth.headers) {
@@ -65,6 +69,12 @@ api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
           .negative_hits = config.negative_hits};
 }
 
+std::uint32_t LoggedAllowed(const settings::Config& config) {
+  return config.decision_log.file.empty()
+             ? 0
+             : static_cast<std::uint32_t>(config.decision_log.allowed_every);
+}
+
 }  // namespace
 
 Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin)
@@ -72,6 +82,9 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       shared_(shared),
       admin_(std::move(admin)),
       counters_(shared),
+      insight_(shared.consumer_hasher,
+               {.record_bytes = kRecordBytes, .allowed_every = LoggedAllowed(shared.config)},
+               RandomId()),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       names_(shared.names ? &shared.names->AddLoop() : nullptr),
       identifier_(shared.identity),
@@ -189,6 +202,7 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
   limiter::DecisionCounters& decisions = counters_.decisions;
   counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();
   if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
+  api::RecordCall(insight_, protocol, check, now(), reader_.version());
   if (check.full != limiter::FullOutcome::kNone) {
     decisions.full[check.full].Add();
     if (check.ruling == Ruling::kDecided) CountStorageError(check.error);
@@ -213,6 +227,15 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
     default:
       break;
   }
+}
+
+api::RulesMark Worker::rules_mark() {
+  if (rules_mark_.number != reader_.version()) {
+    const LiveVersion<match::RuleSet> active = shared_.rules.Active();
+    rules_mark_ = {.number = reader_.version(),
+                   .fingerprint = api::ShortFingerprint(active.fingerprint)};
+  }
+  return rules_mark_;
 }
 
 void Worker::CountStorageError(ErrorCode error) {

@@ -26,6 +26,7 @@
 #include "simulate/traffic_sampler.h"
 #include "store/key_directory.h"
 #include "store/store.h"
+#include "telemetry/loop_insight.h"
 #include "transport/connection_facts.h"
 #include "transport/session.h"
 #include "wire/http_date.h"
@@ -48,6 +49,9 @@ struct alignas(128) LoopCounters {
 /// destroyed on its loop's thread; only `loop_counters` and the Approx functions are for others.
 class Worker final : public api::ServerServices, private limiter::Observer {
  public:
+  /// Of decisions that are recorded until another thread takes them.
+  static constexpr std::size_t kRecordBytes = std::size_t{512} << 10;
+
   Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin);
   ~Worker() override;
   Worker(const Worker&) = delete;
@@ -64,6 +68,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
                                                      const transport::ConnectionFacts& facts);
 
   [[nodiscard]] const LoopCounters& loop_counters() const { return counters_; }
+  /// Other threads exchange what it holds for empty buffers, on this loop: see its header.
+  [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
@@ -79,6 +85,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
     return now_;
   }
   std::string_view http_date() override { return date_.At(now()); }
+  [[nodiscard]] api::RulesMark rules_mark() override;
   void CountAnswer(api::Protocol protocol, const limiter::CheckRequest& check) override;
   api::CallCounters& counters() override { return counters_.calls; }
   void CountMissing(const rules::Rule& rule) override;
@@ -133,6 +140,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   const std::unique_ptr<api::AdminServices> admin_;
   LoopCounters counters_;
   std::uint32_t until_sample_ = kSampleEvery;
+  telemetry::LoopInsight insight_;
+  api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   store::KeyDirectory* const names_;             ///< Null: names are not kept.
   std::uint32_t until_name_ = kNameEvery;

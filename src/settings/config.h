@@ -143,6 +143,18 @@ struct ReceiptSettings {
   std::size_t max_settled_per_key = 100'000;
 };
 
+struct DenialSettings {
+  bool id_in_body = true;
+  bool id_in_header = false;
+  std::size_t max_viewers = 128;
+};
+
+struct DecisionLogSettings {
+  std::string file{};  ///< Empty: decisions are not logged; "-": standard output.
+  std::size_t denied_every = 1;
+  std::size_t allowed_every = 0;
+};
+
 struct LimitSettings {
   std::size_t connections = 10'000;
   /// 0: no bound. Not set: half of `connections`, and no bound for trusted proxies.
@@ -180,6 +192,8 @@ struct Config {
   AdminSettings admin;
   CheckSettings checks;
   ReceiptSettings receipts;
+  DenialSettings denials;
+  DecisionLogSettings decision_log;
   envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains;
   LimitSettings limits;
   Micros drain_timeout = std::chrono::seconds(10);

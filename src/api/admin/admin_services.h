@@ -20,6 +20,7 @@
 
 namespace sluice::api {
 
+class InsightServices;
 class RuleTasks;
 
 using telemetry::MetricsFormat;
@@ -63,7 +64,11 @@ class AdminServices {
   /// Whether the rules come from the control store, not from a file.
   [[nodiscard]] virtual bool has_stored_rules() const { return true; }
 
+  /// Reports about recent calls; null: there are none.
+  [[nodiscard]] virtual InsightServices* insight() { return nullptr; }
+
   /// Appends an administrator's action, such as "enforcement.set", to the audit log.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
 
   /// Returns when a key was used, as far as this node knows.

@@ -11,6 +11,7 @@
 #include "api/http/call.h"
 #include "api/http/loop.h"
 #include "api/http/problem_response.h"
+#include "api/http/stream.h"
 #include "api/server_services.h"
 #include "wire/http_request.h"
 #include "wire/http_response.h"
@@ -33,6 +34,7 @@ struct HttpExchange {
   /// The authenticated client. Null: the route needs none, and nothing was checked.
   identity::PrincipalPointer authenticated{};
   std::unique_ptr<HttpCall> call{};
+  std::unique_ptr<HttpStream> stream{};  ///< The rest of the response, if it has begun one.
 
   [[nodiscard]] ServerServices& services() const { return loop.services(); }
   [[nodiscard]] AdminServices& admin() const { return loop.services().admin(); }
@@ -63,6 +65,15 @@ struct HttpExchange {
     constexpr std::size_t kLong = 16384;
     call->is_long = request.body.size() + request.query.size() > kLong;
     return *call;
+  }
+  /// Writes the head of a response whose body follows while the client stays. The connection is
+  /// closed after it.
+  void BeginStream(std::string_view content_type, std::unique_ptr<HttpStream> body) {
+    response_options.keep_alive = false;
+    wire::HttpResponse response = Respond(200);
+    response.Add("Cache-Control", "no-store");
+    response.BeginStream(content_type);
+    stream = std::move(body);
   }
   /// Takes it back: there is something wrong with the request.
   void RefuseCall(const Problem& problem) {

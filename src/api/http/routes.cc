@@ -80,6 +80,10 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/admin/v1/tokens/{id}", kDelete, kAdmin, RunRevokeToken},
     {"/admin/v1/whoami", kGet, kViewer, RunWhoAmI},
     {"/admin/v1/traffic", kGet, kOperator, RunGetTraffic},
+    {"/admin/v1/top", kGet, kViewer, RunTop},
+    {"/admin/v1/denials", kGet, kViewer, RunDenials, kStreams},
+    {"/admin/v1/denials/{id}", kGet, kViewer, RunExplainDenial},
+    {"/admin/v1/series", kGet, kViewer, RunSeries},
 });
 
 std::string_view NameOf(wire::HttpMethod method) {

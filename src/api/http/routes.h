@@ -23,6 +23,7 @@ enum class RouteUse : std::uint8_t {
   kGeneral,
   kChecks,     ///< Makes a call of checks, which can be decided together with those around it.
   kOperators,  ///< Answered on reserved connections; so is all for administrators.
+  kStreams,    ///< Its response may go on for as long as the client stays.
   kMetrics,    ///< The same, and moves to the admin listener.
   kDocuments,  ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
 };
@@ -174,6 +175,12 @@ void RunCreateToken(HttpExchange& exchange);
 void RunListTokens(HttpExchange& exchange);
 void RunRevokeToken(HttpExchange& exchange);
 void RunWhoAmI(HttpExchange& exchange);
+// admin/insight.cc
+void RunTop(HttpExchange& exchange);
+void RunSeries(HttpExchange& exchange);
+void RunExplainDenial(HttpExchange& exchange);
+// admin/denials.cc
+void RunDenials(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

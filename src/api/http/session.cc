@@ -56,13 +56,13 @@ HttpSession::HttpSession(HttpLoop& loop, transport::Transport& transport, Peer p
       reader_(loop.options().limits) {}
 
 void HttpSession::Receive(std::string_view bytes) {
-  if (closing_) return;
+  if (closing_ || stream_) return;
   if (!backlog_.empty()) {
     backlog_.Add(bytes);
     ReadBacklog();
   } else {
     Read(bytes);
-    if (!closing_) backlog_.Add(bytes);
+    if (!closing_ && !stream_) backlog_.Add(bytes);
   }
   if (!closing_ && backlog_.size() > kMaxBacklog) {
     loop_.services().counters().protocol_errors[Protocol::kHttp].Add();
@@ -81,19 +81,21 @@ std::size_t HttpSession::held_bytes() const {
 }
 
 void HttpSession::Resume() {
+  if (stream_) return;
   if (!closing_ && (pause_ != transport::Pause::kNone || !backlog_.empty())) ReadBacklog();
 }
 
 // A request that has begun may end; one that has not is not waited for.
 void HttpSession::Drain() {
   draining_ = true;
+  if (stream_) return End();
   if (!closing_ && !reader_.in_request() && backlog_.empty()) closing_ = true;
 }
 
 void HttpSession::ReadBacklog() {
   backlog_.Take([this](std::string_view& rest) {
     Read(rest);
-    if (closing_) rest = {};
+    if (closing_ || stream_) rest = {};
   });
 }
 
@@ -105,7 +107,7 @@ void HttpSession::Read(std::string_view& bytes) {
 }
 
 void HttpSession::RunRequests(std::string_view& bytes) {
-  while (!closing_ && HasRoomForCall(loop_.options().max_pending)) {
+  while (!closing_ && !stream_ && HasRoomForCall(loop_.options().max_pending)) {
     if (awaits_work_) pause_ = transport::Pause::kWork;
     if (!bytes.empty() && output_.size() + held_replies() >= kMostOutput)
       pause_ = transport::Pause::kOutput;
@@ -187,6 +189,7 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
   std::string& out = batched() == 0 ? ReplyNow() : loop_.response_buffer();
   HttpExchange exchange{loop_, peer_, request, options, out, surface_};
   RunRoute(exchange, routes, route);
+  if (exchange.stream) return StartStream(exchange);
   if (exchange.call == nullptr) {
     if (&out != &loop_.response_buffer()) return;
     ReplyNow() += out;
@@ -195,6 +198,41 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
   if (exchange.call->work) return AwaitWork(std::move(exchange.call));
   SetTimeout(request, *exchange.call);
   Submit(*exchange.call.release());  // GiveBack owns it again.
+}
+
+// The last response of the connection.
+void HttpSession::StartStream(HttpExchange& exchange) {
+  closing_ = exchange.response_options.head_only;
+  if (closing_) return;
+  streams_chunks_ = exchange.response_options.minor_version > 0;
+  stream_ = std::move(exchange.stream);
+  stream_->Start(*this);
+  if (draining_) End();
+}
+
+std::size_t HttpSession::room() const {
+  return kMaxStreamedBytes - std::min(kMaxStreamedBytes, output_.size());
+}
+
+bool HttpSession::Write(std::string_view bytes) {
+  if (!stream_ || closing_ || bytes.empty() || bytes.size() > room()) return false;
+  if (streams_chunks_) {
+    wire::AppendChunk(bytes, output_);
+  } else {
+    output_ += bytes;
+  }
+  transport().OutputReady();
+  return true;
+}
+
+void HttpSession::End() {
+  if (streams_chunks_) output_ += wire::kLastChunk;
+  closing_ = true;
+  transport().OutputReady();
+}
+
+void HttpSession::OnTimer(SteadyTime now) {
+  if (stream_ && !closing_) stream_->OnTimer(now);
 }
 
 void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> routes,
@@ -230,6 +268,10 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
   if (!takes_any) {
     const BodyUse use = route->use == RouteUse::kDocuments ? BodyUse::kDocument : BodyUse::kJson;
     if (const auto problem = BodyTypeProblem(request, use)) return exchange.Refuse(*problem);
+  }
+  // Replies that wait for a store would come in the middle of a stream.
+  if (route->use == RouteUse::kStreams && (pending_ > 0 || peer_.is_reserved)) {
+    return exchange.Refuse({.code = ProblemCode::kTooManyPending});
   }
   served_operator_ = peer_.is_reserved;
   exchange.route = route;

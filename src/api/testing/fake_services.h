@@ -91,6 +91,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
     });
   }
 
+  InsightServices* insight() override { return insight_services; }
   RuleTasks* rule_tasks() override { return rule_service == nullptr ? nullptr : this; }
   [[nodiscard]] bool has_stored_rules() const override { return rule_service != nullptr; }
   void Audit(control::Origin origin, std::string action, std::string target) override {
@@ -145,6 +146,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   std::string& token = access.bootstrap_token;
   SteadyTime steady_now{std::chrono::hours(1)};  ///< For the bound on wrong tokens.
   std::size_t token_failures = 0;
+  InsightServices* insight_services = nullptr;  ///< Not owned.
   std::string level = "info";
   Health health;
   std::vector<std::function<void()>> slow_work;
