@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <sluice/limit.h>
 
@@ -22,25 +21,6 @@ CLI::App* AddKeysCommand(CLI::App& app, std::function<int()>& action, KeysOption
   command->callback(
       [&action, &options, run] { action = [&options, run] { return run(options); }; });
   return command;
-}
-
-CLI::Option* AddCaller(CLI::App& command, KeysOptions& options) {
-  return command
-      .add_option_function<std::vector<std::string>>(
-          "ATTRIBUTE",
-          [&options](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              const std::size_t equals = text.find('=');
-              if (equals == std::string::npos || equals == 0) {
-                throw CLI::ValidationError("ATTRIBUTE",
-                                           "expected name=value, found '" + text + "'");
-              }
-              options.attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-            }
-          },
-          "An attribute of the caller, as api_key=sk_1")
-      ->type_name("NAME=VALUE")
-      ->expected(-1);
 }
 
 void AddRule(CLI::App& command, KeysOptions& options) {
@@ -78,20 +58,20 @@ void AddKeys(CLI::App& app, std::function<int()>& action, KeysOptions& options) 
   key->footer(
       "Examples:\n  sluice key api_key=sk_prod_7 endpoint=/search\n  sluice key --list --rule api "
       "--prefix sk_");
-  CLI::Option* const caller = AddCaller(*key, options);
+  CLI::Option* const caller = AddAttributes(*key, options.attributes);
   CLI::Option* const list = key->add_flag("--list", options.list, "List keys instead");
   list->excludes(caller);
   AddRule(*key, options);
   key->add_option("--prefix", options.prefix, "With --list: keys that begin with this text")
       ->type_name("TEXT");
-  key->final_callback([caller, list] {
+  key->parse_complete_callback([caller, list] {
     if (caller->count() == 0 && list->count() == 0) throw CLI::RequiredError("ATTRIBUTE");
   });
 
   CLI::App* const grant =
       AddKeysCommand(app, action, options, "grant", "Grant extra units to a caller", GrantToKey);
   grant->footer("Example:\n  sluice grant api_key=sk_prod_7 --amount 1000 --for 24h");
-  AddCaller(*grant, options)->required();
+  AddAttributes(*grant, options.attributes)->required();
   grant->add_option("--amount", options.amount, "How much")
       ->type_name("N")
       ->required()

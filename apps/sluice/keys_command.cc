@@ -97,6 +97,30 @@ void PrintLimits(const JsonValue& body) {
   std::fputs(text.c_str(), stdout);
 }
 
+void PrintGrants(const JsonValue& body) {
+  for (const JsonValue limit : *body.Find("limits")) {
+    const std::string until = MemberText(limit, "expires_at");
+    std::printf("granted %s to %s %s%s\n", MemberText(body, "granted").c_str(),
+                Shown(MemberText(limit, "rule")).c_str(), Shown(MemberText(limit, "name")).c_str(),
+                until.empty() ? "" : (", until " + until).c_str());
+  }
+}
+
+// Prints a response as text with `print`, or as JSON.
+int PrintAnswer(const KeysOptions& options, const std::optional<Response>& response,
+                void (*print)(const JsonValue& body)) {
+  if (!response) return kKeysFailed;
+  if (options.remote.json) {
+    PrintBody(*response);
+    return 0;
+  }
+  JsonDocument document;
+  const auto body = ParseResponse(document, *response);
+  if (!body) return kKeysFailed;
+  print(*body);
+  return 0;
+}
+
 int ListKeys(const KeysOptions& options, Remote& remote) {
   std::string cursor;
   TextTable table({kLeft, kLeft, kLeft, kLeft, kLeft});
@@ -198,16 +222,7 @@ int ShowKey(const KeysOptions& options) {
   AppendAttributes(options, json);
   json.EndObject();
   const auto response = PostJson(*remote, "/admin/v1/keys:lookup", request);
-  if (!response) return kKeysFailed;
-  if (options.remote.json) {
-    PrintBody(*response);
-    return 0;
-  }
-  JsonDocument document;
-  const auto body = ParseResponse(document, *response);
-  if (!body) return kKeysFailed;
-  PrintLimits(*body);
-  return 0;
+  return PrintAnswer(options, response, PrintLimits);
 }
 
 int GrantToKey(const KeysOptions& options) {
@@ -224,21 +239,7 @@ int GrantToKey(const KeysOptions& options) {
   if (expires) json.Key("expires_at").String(FormatTimestamp(*expires));
   json.EndObject();
   const auto response = PostJson(*remote, "/admin/v1/grants", request);
-  if (!response) return kKeysFailed;
-  if (options.remote.json) {
-    PrintBody(*response);
-    return 0;
-  }
-  JsonDocument document;
-  const auto body = ParseResponse(document, *response);
-  if (!body) return kKeysFailed;
-  for (const JsonValue limit : *body->Find("limits")) {
-    const std::string until = MemberText(limit, "expires_at");
-    std::printf("granted %s to %s %s%s\n", MemberText(*body, "granted").c_str(),
-                Shown(MemberText(limit, "rule")).c_str(), Shown(MemberText(limit, "name")).c_str(),
-                until.empty() ? "" : (", until " + until).c_str());
-  }
-  return 0;
+  return PrintAnswer(options, response, PrintGrants);
 }
 
 int ResetKeys(const KeysOptions& options) {
