@@ -64,6 +64,7 @@ local function parse(key, text)
       is_whole(previous or 0) and is_whole(expiring or 0) and is_whole(expires or 0)) then
     error({foreign = key})
   end
+  if expiring and not (expiring > 0 and expiring <= grant) then error({foreign = key}) end
   return {kind = kind, value = value, at = at, extra = extra, fresh = fresh, grant = grant, previous = previous,
     expiring = expiring, expires = expires, book = book}
 end
