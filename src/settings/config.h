@@ -180,7 +180,8 @@ struct Config {
   ForwardAuthSettings forward_auth;
   std::string rules;  ///< A file; empty: the example rules.
   RulesSource rules_source = RulesSource::kFile;
-  std::string state_dir = "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
+  std::string state_dir =
+      "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
   ControlSettings control;
   GuardSettings guard;
   EnvoySettings envoy;

@@ -298,7 +298,8 @@ constexpr auto kMainSettings = std::to_array<Setting>({
      "Where rules come from: the rule file, or versions in a store that every server can change.",
      kField<&Config::rules_source>},
     {"state_dir", "", "DIR",
-     "Directory of versions and records if limits live in memory, else of a copy for a start without "
+     "Directory of versions and records if limits live in memory, else of a copy for a start "
+     "without "
      "Redis; with rules_source=file it is created when there is something to store. "
      "Default: $STATE_DIRECTORY, else ./sluice-state.",
      kChecked<CheckDirectory, &Config::state_dir>},
