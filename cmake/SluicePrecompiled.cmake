@@ -13,6 +13,9 @@ function(_sluice_precompiled_target target)
 endfunction()
 
 if(SLUICE_PRECOMPILE)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # ccache compares the contents.
+  endif()
   _sluice_precompiled_target(sluice_precompiled ${SLUICE_PRECOMPILED_HEADERS})
   if(SLUICE_BUILD_TESTS)
     _sluice_precompiled_target(sluice_precompiled_tests ${SLUICE_PRECOMPILED_HEADERS} <gmock/gmock.h>)

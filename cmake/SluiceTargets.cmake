@@ -8,8 +8,8 @@ if(SLUICE_BUILD_TESTS)
   add_custom_target(thread_tests)
 endif()
 
-# Compiles the sources of a room as one file, several times faster than one by one. Names in unnamed namespaces are
-# unique in a room. The dev preset, and with it clang-tidy, compiles each source by itself.
+# Compiles the sources of a room, or of a test, as one file, several times faster than one by one. Names in unnamed
+# namespaces are unique in a room and in a test. The dev preset compiles each source by itself.
 option(SLUICE_UNITY "Compile each room as one file" ${PROJECT_IS_TOP_LEVEL})
 
 # sluice_unity(<target>): compile its sources as one file.

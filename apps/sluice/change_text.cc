@@ -16,7 +16,7 @@ std::string ShownMember(const JsonValue& object, std::string_view name) {
   return Shown(MemberText(object, name));
 }
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
 // A share of 0 to 1, as "1.25 %".
 std::string Percent(const std::string& ratio) {

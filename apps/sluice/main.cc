@@ -17,12 +17,15 @@
 #include "config_text/suggestion.h"
 #include "convert_log_command.h"
 #include "demo.h"
+#include "entries_arguments.h"
 #include "explain_command.h"
 #include "import_envoy.h"
+#include "insight_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
 #include "simulate_command.h"
+#include "tokens_arguments.h"
 
 namespace {
 
@@ -30,7 +33,7 @@ using namespace sluice::app;  // NOLINT(google-build-using-namespace): this is i
 using sluice::simulate::TimeUnit;
 
 constexpr int kUsageError = 2;
-constexpr int kRulesUsageError = 1;  // 2 means that the rules differ.
+constexpr int kRemoteUsageError = 1;  // 2 means that rules differ, or that there is no such entry.
 
 // The command to run once the arguments are parsed.
 using Action = std::function<int()>;
@@ -252,7 +255,8 @@ std::string DidYouMean(const CLI::App& app, const std::string& command,
 int Refuse(const std::string& message, const std::string& command) {
   std::fprintf(stderr, "sluice: %s; see sluice %s--help\n", message.c_str(),
                command.empty() ? "" : (command + ' ').c_str());
-  return command == "rules" ? kRulesUsageError : kUsageError;
+  const bool uses_two = command == "rules" || command == "entries" || command == "unblock";
+  return uses_two ? kRemoteUsageError : kUsageError;
 }
 
 // `sluice help [command]` and `sluice version`, as most programs have them.
@@ -294,6 +298,11 @@ int Run(int argc, char** argv) {
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
   RulesOptions rules;
+  TopOptions top;
+  TailOptions tail;
+  WhyOptions why;
+  EntriesOptions entries;
+  TokensOptions tokens;
   std::string help_topic;
   AddServe(app, action, serve);
   AddDemo(app, action);
@@ -303,6 +312,11 @@ int Run(int argc, char** argv) {
   AddConvertLog(app, action, convert_log);
   AddImportEnvoy(app, action, import_envoy);
   AddRules(app, action, rules);
+  AddTop(app, action, top);
+  AddTail(app, action, tail);
+  AddWhy(app, action, why);
+  AddEntries(app, action, entries);
+  AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");

@@ -65,6 +65,11 @@ std::optional<http_client::Response> Remote::SendSuccessfully(const http_client:
   return std::nullopt;
 }
 
+void PrintBody(const http_client::Response& response) {
+  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
+  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
+}
+
 void PrintProblem(const http_client::Response& response, std::string_view file) {
   JsonDocument document;
   const auto body = document.Parse(response.body);

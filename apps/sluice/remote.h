@@ -43,6 +43,9 @@ class Remote {
 /// in `file`, and its difference.
 void PrintProblem(const http_client::Response& response, std::string_view file = {});
 
+/// Prints the body of a response to standard output, with a line break at its end.
+void PrintBody(const http_client::Response& response);
+
 /// Returns a member of an object as text: a string as it is, a number as it is written, null and a
 /// missing one as "".
 [[nodiscard]] std::string MemberText(const JsonValue& object, std::string_view name);

@@ -1,6 +1,6 @@
 #include "rules_arguments.h"
 
-#include "base/duration.h"
+#include "remote_arguments.h"
 
 namespace sluice::app {
 namespace {
@@ -11,30 +11,6 @@ struct Flags {
   bool change = false;  // A message, a wait.
   bool apply = false;   // What only a new document needs.
 };
-
-void AddRemote(CLI::App& command, RemoteOptions& options) {
-  command.add_option("--server", options.server, "The server")
-      ->type_name("URL")
-      ->envname("SLUICE_SERVER")
-      ->capture_default_str();
-  command
-      .add_option("--token-file", options.token_file,
-                  "A file with the admin token; otherwise SLUICE_ADMIN_TOKEN is used")
-      ->type_name("FILE");
-  command
-      .add_option("--ca-file", options.ca_file, "Certificates to trust, instead of the system's")
-      ->type_name("FILE");
-  CLI::Option* const certificate =
-      command.add_option("--cert", options.certificate_file, "A client certificate")
-          ->type_name("FILE");
-  CLI::Option* const key =
-      command.add_option("--key", options.key_file, "Its private key")->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
-  command.add_flag("--plaintext-token", options.plaintext_token,
-                   "Send the token over http to other machines, too");
-  command.add_flag("--json", options.json, "Print JSON");
-}
 
 void AddMember(CLI::App& rules, std::function<int()>& action, RulesOptions& options,
                const char* name, const char* text, int (*run)(const RulesOptions&),
@@ -58,16 +34,7 @@ void AddMember(CLI::App& rules, std::function<int()>& action, RulesOptions& opti
   if (flags.change) {
     command->add_option("--message", options.message, "The reason, for the history")
         ->type_name("TEXT");
-    command
-        ->add_option_function<std::string>(
-            "--wait",
-            [&options](const std::string& duration) {
-              const auto wait = ParseDuration(duration);
-              if (!wait) throw CLI::ValidationError("--wait", "expected a time such as 2s");
-              options.wait = *wait;
-            },
-            "Wait so long for all nodes to apply it, as 2s")
-        ->type_name("TIME");
+    AddWait(*command, options.wait);
   }
   AddRemote(*command, options.remote);
   command->callback(

@@ -34,11 +34,6 @@ std::string Encoded(std::string_view text) {
   return encoded;
 }
 
-void PrintBody(const Response& response) {
-  std::fwrite(response.body.data(), 1, response.body.size(), stdout);
-  if (!response.body.ends_with('\n')) std::fputc('\n', stdout);
-}
-
 // Prints a response with one of the functions of change_text.h, or as JSON.
 int Print(const RulesOptions& options, const std::optional<Response>& response,
           void (*append)(const JsonValue&, std::string&)) {

@@ -34,12 +34,19 @@ std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
 void PrintStartup(const server::Server& server, const settings::Config& config) {
   if (config.log.format == telemetry::LogFormat::kJson) return;
   std::string url_to_try;
-  for (const server::Listening& listening : server.addresses()) {
+  const auto& addresses = server.addresses();
+  const bool has_admin_listener =
+      std::any_of(addresses.begin(), addresses.end(),
+                  [](const server::Listening& one) { return one.name == "Admin"; });
+  const std::string_view metrics_listener = has_admin_listener ? "Admin" : "HTTP";
+  for (const server::Listening& listening : addresses) {
     const std::string url = UrlOf(listening.scheme, listening.address);
     std::printf("%-16s %s\n", std::string(listening.name).c_str(), url.c_str());
-    if (listening.name != "HTTP" || listening.address.is_unix()) continue;
-    std::printf("metrics          %s/metrics\n", url.c_str());
-    if (url_to_try.empty()) url_to_try = url;
+    if (listening.address.is_unix()) continue;
+    if (listening.name == metrics_listener) {
+      std::printf("metrics          %s/metrics\n", url.c_str());
+    }
+    if (listening.name == "HTTP" && url_to_try.empty()) url_to_try = url;
   }
   std::printf("store            %s\n", server.DescribeStore().c_str());
   std::printf("rules            %s\n", server.DescribeRules().c_str());

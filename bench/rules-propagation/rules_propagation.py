@@ -7,6 +7,7 @@ connection to each node checks every few milliseconds. Rows:
 - `notified`: as usual, with Pub/Sub;
 - `polled`: Redis forbids Pub/Sub, so that nodes read the number of the version each second only;
 - `cluster`: as usual, on a Redis Cluster;
+- `entries`: changes of a live entry instead of rules: the time to the first decision by its limit;
 - `node stopped`: one node is stopped (SIGSTOP) during the commit, and continued: the time from then on;
 - `Redis killed`: Redis is killed for ten seconds as soon as one node has a new version, and comes back empty: the time until
   all nodes decide by that version, which a node restores.
@@ -84,6 +85,15 @@ class Fleet:
             raise AssertionError(f"{answer.status}: {answer.text}")
         return self.next_limit
 
+    def put_entry(self, through):
+        """Changes the limit of the probe by a live entry. Returns the new limit."""
+        self.next_limit += 1
+        entry = {"match": {"api_key": "probe"}, "effect": {"limit": self.next_limit}}
+        answer = through.server.request("PUT", "/admin/v1/entries/probe", entry)
+        if answer.status != 200:
+            raise AssertionError(f"{answer.status}: {answer.text}")
+        return self.next_limit
+
     def times_until(self, limit, nodes):
         """The seconds until each of the nodes decides by the limit."""
         start = time.monotonic()
@@ -98,10 +108,10 @@ class Fleet:
             time.sleep(POLL_INTERVAL)
         return times
 
-    def measure(self, commits):
+    def measure(self, commits, change=commit):
         times = []
         for i in range(commits):
-            limit = self.commit(self.nodes[i % len(self.nodes)])
+            limit = change(self, self.nodes[i % len(self.nodes)])
             times += self.times_until(limit, self.nodes)
         return times
 
@@ -120,6 +130,11 @@ def measure_polled(stack, wanted):
 def measure_cluster(stack, wanted):
     cluster = stack.enter_context(Cluster())
     return Fleet(stack, wanted.nodes, cluster.url).measure(wanted.commits)
+
+
+def measure_entries(stack, wanted):
+    redis = stack.enter_context(RedisServer())
+    return Fleet(stack, wanted.nodes, redis.url).measure(wanted.commits, Fleet.put_entry)
 
 
 def measure_stopped(stack, wanted):
@@ -151,6 +166,7 @@ ROWS = {
     "notified": measure_notified,
     "polled": measure_polled,
     "cluster": measure_cluster,
+    "entries": measure_entries,
     "node stopped": measure_stopped,
     "Redis killed": measure_killed,
 }

@@ -10,6 +10,8 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,8 +21,12 @@
 #include <unistd.h>
 
 #include "api/call_counters.h"
+#include "api/call_record.h"
+#include "api/denial_id.h"
+#include "base/key_hash.h"
 #include "limiter/decision_counters.h"
 #include "telemetry/log.h"
+#include "telemetry/loop_insight.h"
 #include "telemetry/metrics_page.h"
 #include "telemetry/series.h"
 
@@ -148,6 +154,75 @@ double PerUnwantedLine(Log& log) {
   return (Nanos() - begin) / kCalls;
 }
 
+// Consumers of allowed calls, at so many calls a second: a second's counts are taken away after it.
+double PerConsumer(LoopInsight& insight, std::size_t per_second, std::size_t keys) {
+  std::vector<std::string> names;
+  std::uint64_t random = 7;
+  for (int i = 0; i < 65536; ++i) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    // The smaller of two: some are more frequent.
+    const std::uint64_t key = std::min((random >> 33) % keys, (random >> 13) % keys);
+    names.push_back("sk_prod_customer_" + std::to_string(key));
+  }
+  auto spare = std::make_unique<ConsumerSketches>();
+  double nanos = 0;
+  for (std::size_t done = 0; done < kCalls; done += per_second) {
+    const double begin = Nanos();
+    for (std::size_t i = 0; i < per_second; ++i) {
+      const std::uint32_t weight = insight.SampleAllowed();
+      if (weight == 0) continue;
+      insight.CountAllowed({.rule = "search", .tag = names[(done + i) % names.size()]}, weight);
+    }
+    nanos += Nanos() - begin;
+    spare = insight.Exchange(std::move(spare));
+    spare->Clear();
+  }
+  return nanos / kCalls;
+}
+
+DecisionRecord Denial(std::span<const Attribute> attributes) {
+  return {.time = WallTime{std::chrono::seconds(1'700'000'000)},
+          .is_secret = true,
+          .rules = 7,
+          .cap = 100,
+          .cost = 1,
+          .wait = std::chrono::milliseconds(250),
+          .rule = "search",
+          .limit = "100 per minute",
+          .tag = "sk_prod_customer_17",
+          .attributes = attributes};
+}
+
+constexpr std::array<Attribute, 3> kAttributes{
+    {{"api_key", "sk_prod_customer_17"}, {"endpoint", "/v1/search"}, {"ip", "192.0.2.17"}}};
+
+double PerRecord(DecisionBuffer& buffer) {
+  const double begin = Nanos();
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    if (!buffer.Append(Denial(kAttributes))) buffer.Clear();
+  }
+  return (Nanos() - begin) / kCalls;
+}
+
+double PerFullRecord(DecisionBuffer& buffer) {
+  while (buffer.Append(Denial(kAttributes))) {
+  }
+  const double begin = Nanos();
+  for (std::size_t i = 0; i < kCalls; ++i) buffer.Append(Denial(kAttributes));
+  return (Nanos() - begin) / kCalls;
+}
+
+double PerDenialId(const api::DenialIds& denial_ids) {
+  constexpr int kIds = 400'000;
+  std::string text;
+  const double begin = Nanos();
+  for (int i = 0; i < kIds; ++i) {
+    text.clear();
+    denial_ids.Append(api::FactsOf(Denial(kAttributes), 17), text);
+  }
+  return (Nanos() - begin) / kIds;
+}
+
 struct Measured {
   const char* name;
   const char* what;
@@ -179,6 +254,11 @@ int main(int argc, char** argv) {
   const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   Log log({.format = LogFormat::kJson, .fd = fd});
 
+  const sluice::KeyHasher hasher;
+  LoopInsight insight(hasher, {}, 1);
+  DecisionBuffer records(512 << 10);
+  const sluice::api::DenialIds denial_ids("secret");
+
   std::vector<Measured> all{
       {"decision", "a decision with one limit", [&] { return PerDecision(counters, traffic); }},
       {"decision_shared", "the same with atomic additions",
@@ -187,6 +267,14 @@ int main(int argc, char** argv) {
       {"page", "a page, 64 rules", [&] { return PerPage(ids, counters); }},
       {"page_10000", "a page, 10 000 rules", [&] { return PerPage(many_ids, many); }},
       {"log_line", "a JSON log line to /dev/null", [&] { return PerLogLine(log); }},
+      {"consumer", "a consumer counted, 400 000/s",
+       [&] { return PerConsumer(insight, 400'000, 1000); }},
+      {"consumer_100k", "100 000/s", [&] { return PerConsumer(insight, 100'000, 1000); }},
+      {"consumer_flood", "400 000/s, all different",
+       [&] { return PerConsumer(insight, 400'000, 1'000'000'000); }},
+      {"record", "a denial recorded", [&] { return PerRecord(records); }},
+      {"record_full", "a denial without room", [&] { return PerFullRecord(records); }},
+      {"denial_id", "the id of a denial", [&] { return PerDenialId(denial_ids); }},
       {"unwanted_line", "a log line below the level", [&] { return PerUnwantedLine(log); }},
   };
   for (int run = 0; run < kRuns; ++run) {

@@ -61,11 +61,12 @@ void AppendDetails(const CheckRequest& check, WallTime now, JsonWriter& json) {
 }
 
 void AppendError(const CheckRequest& check, const HttpAnswer& answer, WallTime now,
-                 std::string& out) {
+                 std::string_view id, std::string& out) {
   JsonWriter json(out);
   json.BeginObject().Key("error").BeginObject();
   json.Key("code").String(KindOf(answer.code).name);
   json.Key("message").String(MessageOf(check, answer));
+  if (!id.empty()) json.Key("denial_id").String(id);
   if (ReportedUse(check) != nullptr) {
     json.Key("details").BeginObject();
     AppendDetails(check, now, json);
@@ -75,7 +76,7 @@ void AppendError(const CheckRequest& check, const HttpAnswer& answer, WallTime n
 }
 
 void AppendErrorAsProblem(const CheckRequest& check, const HttpAnswer& answer, WallTime now,
-                          std::string& out) {
+                          std::string_view id, std::string& out) {
   AppendProblem({.code = answer.code, .detail = MessageOf(check, answer)}, out);
   if (ReportedUse(check) == nullptr) return;
   const match::MatchedLimit& matched = check.matched(check.decision.index);
@@ -87,6 +88,7 @@ void AppendErrorAsProblem(const CheckRequest& check, const HttpAnswer& answer, W
     json.Key("violated-policies").BeginArray();
     json.String(matched.rule->id + ":" + matched.limit->name).EndArray();
   }
+  if (!id.empty()) json.Key("denial_id").String(id);
   AppendDetails(check, now, json);
   json.EndObject();
   out.append(",").append(more, 1);
@@ -102,14 +104,15 @@ const rules::Denial* CustomOf(const CheckRequest& check, const HttpAnswer& answe
 
 // Appends `text` with its places filled in.
 void AppendFilledIn(std::string_view text, const CheckRequest& check, WallTime now,
-                    std::string& out) {
+                    std::string_view id, std::string& out) {
   const DetailNumbers numbers = DetailsOf(check, now);
-  const std::array<std::pair<std::string_view, std::string>, 5> places = {{
+  const std::array<std::pair<std::string_view, std::string>, 6> places = {{
       {"{rule}", check.matched(check.decision.index).rule->id},
       {"{limit}", std::to_string(numbers.limit)},
       {"{window_seconds}", std::to_string(numbers.window_seconds)},
       {"{retry_after_seconds}", std::to_string(numbers.retry_after_seconds)},
       {"{reset_at}", numbers.reset_at},
+      {"{denial_id}", std::string(id)},
   }};
   for (std::size_t at = 0; at < text.size();) {
     const auto place = std::find_if(places.begin(), places.end(), [&](const auto& one) {
@@ -126,10 +129,12 @@ void AppendFilledIn(std::string_view text, const CheckRequest& check, WallTime n
 
 }  // namespace
 
-Denial::Denial(const CheckRequest& check, const HttpAnswer& answer, bool wants_problem)
+Denial::Denial(const CheckRequest& check, const HttpAnswer& answer, bool wants_problem,
+               std::string_view id)
     : check_(check),
       answer_(answer),
       wants_problem_(wants_problem),
+      id_(id),
       custom_(CustomOf(check, answer)) {}
 
 int Denial::status() const {
@@ -148,11 +153,11 @@ std::string_view Denial::content_type() const {
 
 void Denial::AppendBody(WallTime now, std::string& out) const {
   if (custom_ != nullptr && custom_->body) {
-    AppendFilledIn(*custom_->body, check_, now, out);
+    AppendFilledIn(*custom_->body, check_, now, id_, out);
   } else if (wants_problem_) {
-    AppendErrorAsProblem(check_, answer_, now, out);
+    AppendErrorAsProblem(check_, answer_, now, id_, out);
   } else {
-    AppendError(check_, answer_, now, out);
+    AppendError(check_, answer_, now, id_, out);
   }
 }
 

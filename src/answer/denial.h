@@ -15,8 +15,10 @@ namespace sluice {
 /// for the check): as its rule configures it, by default JSON.
 class Denial {
  public:
-  /// Both must outlive it. `wants_problem`: the caller prefers application/problem+json.
-  Denial(const limiter::CheckRequest& check, const HttpAnswer& answer, bool wants_problem);
+  /// All must outlive it. `wants_problem`: the caller prefers application/problem+json. `id`: of
+  /// the denial; empty: it has none.
+  Denial(const limiter::CheckRequest& check, const HttpAnswer& answer, bool wants_problem,
+         std::string_view id = {});
 
   [[nodiscard]] int status() const;
   /// The headers of the rule, in addition to those of AddRateLimitHeaders.
@@ -28,6 +30,7 @@ class Denial {
   const limiter::CheckRequest& check_;
   const HttpAnswer& answer_;
   const bool wants_problem_;
+  const std::string_view id_;
   const rules::Denial* const custom_;  ///< Null: the rule says nothing.
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include <sluice/time.h>
 
 #include "api/call_counters.h"
+#include "api/call_record.h"
 #include "api/peer.h"
 #include "identity/identifier.h"
 #include "identity/token_guard.h"
@@ -30,6 +32,10 @@ class ServerServices {
   [[nodiscard]] virtual std::string_view http_date() = 0;
   /// Valid until the next turn of the loop.
   [[nodiscard]] virtual const identity::Identifier& identifier() = 0;
+  /// The same for other threads; null: keys are not hashed.
+  [[nodiscard]] virtual std::shared_ptr<const identity::Identifier> shared_identifier() {
+    return nullptr;
+  }
   /// Whether checks without `ip` and `api_key` are refused.
   [[nodiscard]] virtual bool requires_identity() const { return false; }
   /// Queue of calls to this loop's store; null: the store completes calls immediately.
@@ -37,6 +43,8 @@ class ServerServices {
   /// State of Envoy's service on this loop; null: the service is off.
   [[nodiscard]] virtual EnvoyState* envoy() { return nullptr; }
   [[nodiscard]] virtual std::string_view version() const = 0;
+  /// Returns the active rules, as ids of denials name them.
+  [[nodiscard]] virtual RulesMark rules_mark() { return {}; }
   /// Time after which an idle connection is closed; 0: never.
   [[nodiscard]] virtual Micros idle_timeout() const = 0;
 

@@ -59,7 +59,7 @@ std::optional<Micros> Times(const Decimal& amount, Micros unit) {
   const Wide product = Wide{amount.digits} * unit.count();
   const Wide divisor = PowerOfTen(amount.scale);
   if (product % divisor != 0) return std::nullopt;
-  const Wide most = kMaxWindow.count() * 2;
+  const Wide most = Wide{kMaxWindow.count()} * 2;
   return Micros{static_cast<std::int64_t>(std::clamp(product / divisor, -most, most))};
 }
 

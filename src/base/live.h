@@ -86,6 +86,7 @@ class Live {
   /// stays. `read` is not called if the fingerprint is that of the active version; an empty one
   /// is unknown.
   template <typename Read>
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved into the version.
   LoadReport Load(std::string source, std::string fingerprint, WallTime now, const Read& read) {
     const std::lock_guard loading(loading_);
     if (const auto version = RefreshActive(fingerprint, now)) {

@@ -65,16 +65,16 @@ void AddMetrics(const T& from, T& sum) {
   });
 }
 
-/// Whether each number of T has exactly one row. `other_bytes`: the size of everything else in it.
-template <typename T, std::size_t other_bytes = 0>
-inline constexpr bool HasAllMetrics = [] {
+/// Whether each number of T has exactly one row. `kOtherBytes`: the size of everything else in it.
+template <typename T, std::size_t kOtherBytes = 0>
+inline constexpr bool HasAllMetrics = [] {  // NOLINT(readability-identifier-naming): a trait.
   std::size_t bytes = 0;
   ForEachMetric<T>([&](const auto& row) {
     if constexpr (std::is_member_object_pointer_v<decltype(row.member)>) {
       bytes += []<typename Value>(Value T::* /*member*/) { return sizeof(Value); }(row.member);
     }
   });
-  return bytes + other_bytes == sizeof(T);
+  return bytes + kOtherBytes == sizeof(T);
 }();
 
 }  // namespace sluice

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<Network> Networks(const std::vector<std::string>& texts) {
   std::vector<Network> networks;
@@ -46,7 +46,7 @@ TEST(NetworkTable, WithoutNetworksNothingIsFound) {
 
 TEST(NetworkTable, AgreesWithLookingAtEachNetwork) {
   const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
   // Few different bits, so that networks hold one another.
   const auto address = [&]() -> Address {

@@ -104,7 +104,7 @@ TEST(Address, MappedIpv4IsTheIpv4AddressByItsBits) {
 
 TEST(Address, IsReadAsTheCLibraryReadsIt) {
   const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   constexpr std::array<std::string_view, 14> kParts = {
       ":", "::", ":", ".", "1", "0", "ff", "FFFF", "255", "256", "00", "ffff:", "1.2.3.4", "db8:"};

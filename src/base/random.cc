@@ -15,7 +15,7 @@ thread_local std::array<std::uint64_t, 32> pool;
 thread_local std::size_t left = 0;
 
 // A child must not give out its parent's ids; the thread that forked is the only one that it has.
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { left = 0; });
+[[maybe_unused]] const int kRegistered = pthread_atfork(nullptr, nullptr, [] { left = 0; });
 
 }  // namespace
 
@@ -25,6 +25,12 @@ void FillRandom(std::span<std::byte> out) {
     if (got < 0 && errno != EINTR) std::abort();  // A kernel without randomness.
     if (got > 0) out = out.subspan(static_cast<std::size_t>(got));
   }
+}
+
+std::string RandomBytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  FillRandom(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
 }
 
 std::uint64_t RandomId() {

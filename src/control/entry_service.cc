@@ -11,7 +11,8 @@ namespace {
 using match::Entry;
 using match::EntryCondition;
 
-bool Matches(const Entry& entry, std::string_view wanted) {
+bool Matches(const Entry& entry, const EntryQuery& query) {
+  const std::string_view wanted = query.match;
   if (wanted.empty()) return true;
   const std::size_t equals = wanted.find('=');
   return std::any_of(entry.match.begin(), entry.match.end(), [&](const EntryCondition& condition) {
@@ -44,9 +45,8 @@ std::vector<RecordWrite> WritesOf(const EntryChange& change) {
 
 }  // namespace
 
-EntryService::EntryService(ControlStore& store, Live<match::EntrySet>& live,
-                           EntryServiceHooks hooks)
-    : store_(store), live_(live), hooks_(std::move(hooks)) {}
+EntryService::EntryService(Live<match::EntrySet>& live, EntryServiceHooks hooks)
+    : live_(live), hooks_(std::move(hooks)) {}
 
 void EntryService::Apply(std::span<const Record> records, bool complete) {
   std::vector<std::pair<std::string, std::string>> unreadable;
@@ -94,7 +94,7 @@ EntryPage EntryService::List(const EntryQuery& query) const {
   table_.Visit(query.after, [&](const std::shared_ptr<const match::LiveEntry>& live) {
     const Entry& entry = live->entry;
     if (entry.expires_at <= now || (query.effect && entry.effect != *query.effect) ||
-        !Matches(entry, query.match)) {
+        !Matches(entry, query)) {
       return true;
     }
     if (page.entries.size() == query.limit) {
@@ -110,6 +110,10 @@ EntryPage EntryService::List(const EntryQuery& query) const {
 match::EntryCounts EntryService::Counts() const {
   const std::lock_guard lock(mutex_);
   return table_.counts();
+}
+
+std::shared_ptr<const match::EntrySet> EntryService::Current() const {
+  return live_.Active().value;
 }
 
 std::shared_ptr<const match::EntrySet> EntryService::Preview(const EntryChange& change) const {
@@ -144,25 +148,25 @@ EntryChangeResult EntryService::Check(const EntryChange& change) const {
   return result;
 }
 
-EntryChangeResult EntryService::Change(const EntryChange& change) {
+EntryChangeResult EntryService::Change(RecordService& records, const EntryChange& change) const {
   EntryChangeResult result = Check(change);
   if (result.outcome != EntryOutcome::kDone || change.dry_run) return result;
   const std::vector<RecordWrite> writes = WritesOf(change);
   if (writes.empty()) return result;
-  const auto written = store_.WriteRecords(writes, change.event);
-  if (!written) {
+  const auto changed = records.Write(writes, change.audit);
+  if (!changed) {
     result.outcome = EntryOutcome::kFailed;
-    result.message = written.error().message;
+    result.message = changed.error().message;
     return result;
   }
-  if (written->outcome != RecordWriteOutcome::kWritten) {
+  const RecordWriteResult& written = changed->written;
+  if (written.outcome != RecordWriteOutcome::kWritten) {
     result.outcome = EntryOutcome::kTooMany;
     result.message = "the control store has no room for more entries";
     return result;
   }
-  result.cursor = written->cursor;
-  result.replicated = written->replicated;
-  if (hooks_.await_change) hooks_.await_change(result.cursor);
+  result.cursor = written.cursor;
+  result.replicated = written.replicated;
   return result;
 }
 

@@ -11,12 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include <sluice/result.h>
 #include <sluice/time.h>
 
 #include "base/live.h"
-#include "control/control_store.h"
 #include "control/record.h"
+#include "control/record_service.h"
 #include "match/entry_set.h"
 
 namespace sluice::control {
@@ -26,7 +25,7 @@ struct EntryChange {
   std::vector<match::Entry> put{};
   std::vector<std::string> remove{};
   bool dry_run = false;  ///< Checks everything, writes nothing.
-  AuditEvent event{};    ///< For the audit log.
+  RecordAudit audit{};
 };
 
 enum class EntryOutcome : std::uint8_t {
@@ -42,14 +41,15 @@ struct EntryChangeResult {
   std::size_t created = 0;
   std::size_t replaced = 0;
   std::size_t removed = 0;
-  RecordCursor cursor{};             ///< From there on, nodes have the change.
+  RecordCursor cursor{};             ///< Nodes that have it have the change.
   std::optional<bool> replicated{};  ///< Whether a replica has it; not set: there is none.
 };
 
 struct EntryQuery {
   std::optional<match::EntryEffect> effect{};
-  std::string match{};  ///< "name=value", or a part of a value; empty: all.
-  std::string after{};  ///< An id; empty: from the first.
+  std::string match{};           ///< "name=value", or a part of a value; empty: all.
+  bool parts_of_values = false;  ///< Whether a part of a value may be asked for.
+  std::string after{};           ///< An id; empty: from the first.
   std::size_t limit = 100;
 };
 
@@ -59,37 +59,35 @@ struct EntryPage {
 };
 
 struct EntryServiceHooks {
-  /// Waits until this node has a change, for a bounded time. May be empty.
-  std::function<void(const RecordCursor&)> await_change{};
+  std::function<WallTime()> now{};  ///< Required.
   /// Called for a record that this build can't read. May be empty.
   std::function<void(const std::string& id, const std::string& error)> on_unreadable{};
-  std::function<WallTime()> now{};  ///< Required.
 };
 
-/// The live entries of a node: follows the records of the control store, publishes snapshots for
-/// the request path, and changes entries for the whole fleet. Thread-safe; changes wait for the
-/// store.
+/// The live entries of a node: follows their records, publishes snapshots for the request path, and
+/// checks changes. Thread-safe; a change waits for the control store.
 class EntryService {
  public:
-  /// Both must outlive this.
-  EntryService(ControlStore& store, Live<match::EntrySet>& live, EntryServiceHooks hooks);
+  /// `live` must outlive this.
+  EntryService(Live<match::EntrySet>& live, EntryServiceHooks hooks);
 
-  /// Takes records of the store that changed; other kinds are ignored. `complete`: these are all.
+  /// Takes records that changed; other kinds are ignored. `complete`: these are all.
   void Apply(std::span<const Record> records, bool complete);
 
   [[nodiscard]] std::shared_ptr<const match::LiveEntry> Find(std::string_view id) const;
   /// Lists entries in the order of their ids, without those that have expired.
   [[nodiscard]] EntryPage List(const EntryQuery& query) const;
   [[nodiscard]] match::EntryCounts Counts() const;
+  /// Returns the entries in force.
+  [[nodiscard]] std::shared_ptr<const match::EntrySet> Current() const;
   /// Returns the entries as they would be after a change, for its impact.
   [[nodiscard]] std::shared_ptr<const match::EntrySet> Preview(const EntryChange& change) const;
 
-  [[nodiscard]] EntryChangeResult Change(const EntryChange& change);
+  [[nodiscard]] EntryChangeResult Change(RecordService& records, const EntryChange& change) const;
 
  private:
   [[nodiscard]] EntryChangeResult Check(const EntryChange& change) const;
 
-  ControlStore& store_;
   Live<match::EntrySet>& live_;
   const EntryServiceHooks hooks_;
   mutable std::mutex mutex_;

@@ -1,5 +1,8 @@
 #include "control/propagation.h"
 
+#include <string>
+#include <utility>
+
 namespace sluice::control {
 
 Propagation PropagationOf(const VersionRef& version, const NodeList& nodes) {
@@ -21,6 +24,24 @@ Propagation PropagationOf(const VersionRef& version, const NodeList& nodes) {
       reason = "still has " + ToText(node.active.id);
     }
     propagation.lagging.push_back({.status = status, .reason = std::move(reason)});
+  }
+  return propagation;
+}
+
+Propagation PropagationOf(const RecordCursor& cursor, const NodeList& nodes) {
+  Propagation propagation;
+  for (const NodeStatus& status : nodes.nodes) {
+    if (status.state == NodeState::kGone) continue;
+    ++propagation.of;
+    const RecordCursor& records = status.node.records;
+    const bool has_it =
+        std::pair(records.epoch, records.sequence) >= std::pair(cursor.epoch, cursor.sequence);
+    if (has_it && !status.node.records_from_copy) {
+      ++propagation.applied;
+      continue;
+    }
+    propagation.lagging.push_back(
+        {.status = status, .reason = "still at record " + std::to_string(records.sequence)});
   }
   return propagation;
 }

@@ -40,4 +40,7 @@ struct Propagation {
 /// Counts the live nodes that have `version` or a later one.
 [[nodiscard]] Propagation PropagationOf(const VersionRef& version, const NodeList& nodes);
 
+/// Counts the live nodes that have the records up to this position.
+[[nodiscard]] Propagation PropagationOf(const RecordCursor& cursor, const NodeList& nodes);
+
 }  // namespace sluice::control

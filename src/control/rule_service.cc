@@ -348,11 +348,22 @@ Result<NodeList> RuleService::ListNodes() {
 }
 
 Result<Propagation> RuleService::Wait(const VersionRef& version, Micros timeout) {
+  return WaitUntil([&](const NodeList& nodes) { return PropagationOf(version, nodes); }, version,
+                   timeout);
+}
+
+Result<Propagation> RuleService::WaitForRecords(const RecordCursor& cursor, Micros timeout) {
+  return WaitUntil([&](const NodeList& nodes) { return PropagationOf(cursor, nodes); }, {},
+                   timeout);
+}
+
+Result<Propagation> RuleService::WaitUntil(const std::function<Propagation(const NodeList&)>& count,
+                                           const VersionRef& current, Micros timeout) {
   const SteadyTime deadline = SteadyClock::Now() + std::clamp(timeout, Micros{0}, kMaxWait);
   while (true) {
-    const auto nodes = ReadNodes(version);
+    const auto nodes = ReadNodes(current);
     if (!nodes) return nodes.error();
-    Propagation propagation = PropagationOf(version, *nodes);
+    Propagation propagation = count(*nodes);
     if (propagation.complete()) return propagation;
     const Micros left = deadline - SteadyClock::Now();
     std::unique_lock lock(stop_mutex_);

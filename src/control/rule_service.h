@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -58,6 +59,8 @@ class RuleService {
   Result<NodeList> ListNodes();
   /// Waits until all live nodes have a version or a later one, for at most `timeout`.
   Result<Propagation> Wait(const VersionRef& version, Micros timeout);
+  /// Waits until all live nodes have the records up to this position, for at most `timeout`.
+  Result<Propagation> WaitForRecords(const RecordCursor& cursor, Micros timeout);
 
   /// Reads audit records: see ControlStore. At most kMaxAuditRecordsRead at once.
   Result<std::vector<AuditRecord>> ReadAudit(std::uint64_t before, std::size_t count);
@@ -69,6 +72,8 @@ class RuleService {
   void Stop();
 
  private:
+  Result<Propagation> WaitUntil(const std::function<Propagation(const NodeList&)>& count,
+                                const VersionRef& current, Micros timeout);
   /// One attempt: reads the current version, evaluates, commits. Sets `conflict` if another commit
   /// came first.
   ChangeResult Attempt(const ChangeRequest& request, bool& conflict);

@@ -85,14 +85,9 @@ std::optional<Error> Identifier::PrepareTokens() {
                    use.attribute + "\"");
     }
   }
-  std::vector<JwtKey> keys;
-  for (const std::string& path : jwt.key_files) {
-    const auto content = ReadFile(path);
-    if (!content) return Wrong(path + ": " + content.error().message);
-    auto found = ReadJwtKeys(*content, path);
-    if (!found) return found.error();
-    std::move(found->begin(), found->end(), std::back_inserter(keys));
-  }
+  auto read = ReadJwtKeyFiles(jwt.key_files);
+  if (!read) return read.error();
+  std::vector<JwtKey> keys = *std::move(read);
   if (!jwt.secret_file.empty()) {
     const auto content = ReadSecretFile(jwt.secret_file);
     if (!content) return Wrong(jwt.secret_file + ": " + content.error().message);

@@ -1,6 +1,7 @@
 #include "identity/jwt_keys.h"
 
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <openssl/bio.h>
@@ -12,6 +13,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include "base/read_file.h"
 #include "identity/jwk.h"
 
 namespace sluice::identity {
@@ -20,15 +22,15 @@ namespace {
 constexpr std::size_t kHashBytes = 32;
 constexpr int kMinRsaBits = 2048;
 
-template <auto Free>
+template <auto kFree>
 struct Freer {
   template <typename T>
   void operator()(T* object) const {
-    Free(object);
+    kFree(object);
   }
 };
-template <typename T, auto Free>
-using OpenSslPtr = std::unique_ptr<T, Freer<Free>>;
+template <typename T, auto kFree>
+using OpenSslPtr = std::unique_ptr<T, Freer<kFree>>;
 
 const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -138,6 +140,11 @@ Result<JwtKey> JwtKey::OfPublicKey(EVP_PKEY* taken, std::string id) {
   return key;
 }
 
+bool JwtKey::IsSameKey(const JwtKey& other) const {
+  if (algorithm_ != other.algorithm_) return false;
+  return key_ ? EVP_PKEY_eq(key_.get(), other.key_.get()) == 1 : secret_ == other.secret_;
+}
+
 bool JwtKey::Verifies(std::string_view signature, std::string_view signed_text) const {
   switch (algorithm_) {
     case JwtAlgorithm::kHs256:
@@ -148,6 +155,18 @@ bool JwtKey::Verifies(std::string_view signature, std::string_view signed_text) 
       return VerifiesPublic(key_.get(), AsAsn1(signature), signed_text);
   }
   return false;
+}
+
+Result<std::vector<JwtKey>> ReadJwtKeyFiles(const std::vector<std::string>& paths) {
+  std::vector<JwtKey> keys;
+  for (const std::string& path : paths) {
+    const auto content = ReadFile(path);
+    if (!content) return Error{ErrorCode::kInvalidOptions, path + ": " + content.error().message};
+    auto found = ReadJwtKeys(*content, path);
+    if (!found) return found.error();
+    std::move(found->begin(), found->end(), std::back_inserter(keys));
+  }
+  return keys;
 }
 
 Result<JwtKey> ReadJwtSecret(std::string_view content, const std::string& name) {

@@ -36,6 +36,8 @@ class JwtKey {
   /// The `kid` of tokens that are signed with it; may be empty.
   [[nodiscard]] const std::string& id() const { return id_; }
 
+  /// Whether both verify the same signatures, whatever their ids are.
+  [[nodiscard]] bool IsSameKey(const JwtKey& other) const;
   [[nodiscard]] bool Verifies(std::string_view signature, std::string_view signed_text) const;
 
  private:
@@ -57,6 +59,8 @@ inline constexpr std::size_t kMaxKeys = 256;
 /// of a set that are for other uses or algorithms are passed over. `name` is for messages.
 [[nodiscard]] Result<std::vector<JwtKey>> ReadJwtKeys(std::string_view content,
                                                       const std::string& name);
+/// The keys of all of these files.
+[[nodiscard]] Result<std::vector<JwtKey>> ReadJwtKeyFiles(const std::vector<std::string>& paths);
 /// Of a file that holds nothing but a secret; a line break at its end does not count.
 [[nodiscard]] Result<JwtKey> ReadJwtSecret(std::string_view content, const std::string& name);
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include <sluice/time.h>
+
+#include "base/clock.h"
 #include "base/labels.h"
 
 namespace sluice::identity {
@@ -43,6 +46,8 @@ struct Principal {
   Role role = Role::kNone;
   std::string scope{};  ///< A prefix: only rules whose ids begin with it may be changed.
   Authentication authentication = Authentication::kNone;
+  std::string token_id{};          ///< With Authentication::kToken.
+  WallTime expires_at = kMaxTime;  ///< The credential is good before this moment.
 
   [[nodiscard]] bool Has(Role least) const { return role >= least; }
   /// Whether the principal may change a rule, or what names it. An empty id means all rules.
@@ -52,6 +57,20 @@ struct Principal {
 };
 
 using PrincipalPointer = std::shared_ptr<const Principal>;
+
+/// Returns the principal of a client that has not authenticated.
+[[nodiscard]] inline const PrincipalPointer& AnonymousPrincipal() {
+  static const PrincipalPointer anonymous = std::make_shared<const Principal>();
+  return anonymous;
+}
+
+/// Returns the principal of a local client, which is an administrator where the settings have no
+/// credentials.
+[[nodiscard]] inline const PrincipalPointer& LocalPrincipal() {
+  static const PrincipalPointer local = std::make_shared<const Principal>(
+      Principal{.name = "local", .role = Role::kAdmin, .authentication = Authentication::kLocal});
+  return local;
+}
 
 /// Returns the principal of the token in the settings, which creates the others.
 [[nodiscard]] inline const PrincipalPointer& BootstrapPrincipal() {

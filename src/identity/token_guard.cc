@@ -1,9 +1,6 @@
 #include "identity/token_guard.h"
 
 #include <algorithm>
-#include <utility>
-
-#include <openssl/crypto.h>
 
 #include "base/random.h"
 
@@ -31,12 +28,7 @@ std::size_t Mix(const Address& address, std::uint64_t seed) {
 
 }  // namespace
 
-TokenGuard::TokenGuard(std::string token) : token_(std::move(token)), seed_(RandomId()) {}
-
-bool TokenGuard::IsRight(std::string_view shown) const {
-  return has_token() && shown.size() == token_.size() &&
-         CRYPTO_memcmp(shown.data(), token_.data(), token_.size()) == 0;
-}
+TokenGuard::TokenGuard() : seed_(RandomId()) {}
 
 TokenGuard::Guesser& TokenGuard::EntryFor(const Address& address, SteadyTime now) {
   Set& set = sets_[Mix(address, seed_) % sets_.size()];
@@ -53,26 +45,34 @@ TokenGuard::Guesser& TokenGuard::EntryFor(const Address& address, SteadyTime now
   return *spare;
 }
 
-TokenVerdict TokenGuard::Check(std::string_view shown, const std::optional<Address>& from,
-                               Lockout lockout, SteadyTime now) {
-  const bool is_right = IsRight(shown);
-  if (is_right && lockout == Lockout::kNo) return TokenVerdict::kRight;
+bool TokenGuard::IsLimited(const std::optional<Address>& from, Lockout lockout, SteadyTime now) {
+  // Relaxed: what the time guards is read under the lock.
+  if (lockout == Lockout::kNo || now >= limited_until_.load(std::memory_order_relaxed)) {
+    return false;
+  }
   const Address address = GuesserOf(from);
   const std::lock_guard lock(mutex_);
-  if (sets_.empty()) {
-    if (is_right) return TokenVerdict::kRight;
-    sets_.resize(kAddresses / kWays);
-  }
-  Guesser& guesser = EntryFor(address, now);
-  const bool is_known = guesser.address == address;
+  const Guesser& guesser = EntryFor(address, now);
+  return guesser.address == address && guesser.left == 0;
+}
+
+TokenVerdict TokenGuard::Check(bool is_right, const std::optional<Address>& from, Lockout lockout,
+                               SteadyTime now) {
   if (is_right) {
-    return is_known && guesser.left == 0 ? TokenVerdict::kLimited : TokenVerdict::kRight;
+    return IsLimited(from, lockout, now) ? TokenVerdict::kLimited : TokenVerdict::kRight;
   }
-  if (!is_known) guesser = {.address = address, .left = kBurst, .refilled = now};
-  if (guesser.left == 0) return TokenVerdict::kLimited;
+  const Address address = GuesserOf(from);
+  const std::lock_guard lock(mutex_);
+  if (sets_.empty()) sets_.resize(kAddresses / kWays);
+  Guesser& guesser = EntryFor(address, now);
+  if (guesser.address != address) {
+    guesser = {.address = address, .left = kBurst, .refilled = now};
+  }
+  const bool was_limited = guesser.left == 0;
   // A full budget does not earn more.
-  if (guesser.left-- == kBurst) guesser.refilled = now;
-  return TokenVerdict::kWrong;
+  if (!was_limited && guesser.left-- == kBurst) guesser.refilled = now;
+  if (guesser.left == 0) limited_until_.store(now + kRefill, std::memory_order_relaxed);
+  return was_limited ? TokenVerdict::kLimited : TokenVerdict::kWrong;
 }
 
 }  // namespace sluice::identity

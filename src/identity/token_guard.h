@@ -1,12 +1,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <sluice/time.h>
@@ -28,25 +27,26 @@ enum class TokenVerdict : std::uint8_t {
 /// share its address: a proxy, or this machine.
 enum class Lockout : bool { kNo, kYes };
 
-/// A secret token, and a bound on how often clients may guess it: kBurst wrong ones from an address
-/// (IPv6: from a /64), and one more every kRefill. Without lockout a right token is always
-/// accepted; the bound is then only that each further wrong one closes its connection.
+/// A bound on how often clients may guess tokens: kBurst wrong ones from an address (IPv6: from a
+/// /64), and one more every kRefill. Without lockout a right token is always accepted; the bound is
+/// then only that each further wrong one closes its connection.
 ///
 /// Thread-safe. Memory is bounded: past kAddresses addresses those are forgotten that have guessed
-/// least.
+/// least. While no address is limited, right tokens take no lock.
 class TokenGuard {
  public:
   static constexpr int kBurst = 20;
   static constexpr Micros kRefill = std::chrono::seconds(3);
   static constexpr std::size_t kAddresses = 4096;
 
-  /// An empty token is none: every guess is wrong.
-  explicit TokenGuard(std::string token = {});
+  TokenGuard();
 
-  [[nodiscard]] bool has_token() const { return !token_.empty(); }
-
+  /// Whether a token from there would not be accepted, right or wrong: it need not be verified.
   /// `from` is nothing for Unix sockets.
-  [[nodiscard]] TokenVerdict Check(std::string_view shown, const std::optional<Address>& from,
+  [[nodiscard]] bool IsLimited(const std::optional<Address>& from, Lockout lockout, SteadyTime now);
+
+  /// Counts a token that was compared, and returns what its client gets.
+  [[nodiscard]] TokenVerdict Check(bool is_right, const std::optional<Address>& from,
                                    Lockout lockout, SteadyTime now);
 
  private:
@@ -60,12 +60,12 @@ class TokenGuard {
   };
   using Set = std::array<Guesser, kWays>;
 
-  [[nodiscard]] bool IsRight(std::string_view shown) const;
   /// The guesser's own entry, or the one of its set that may be taken for it.
   [[nodiscard]] Guesser& EntryFor(const Address& address, SteadyTime now);
 
-  const std::string token_;
   const std::uint64_t seed_;
+  /// No address is limited from then on.
+  std::atomic<SteadyTime> limited_until_{SteadyTime{}};
   std::mutex mutex_;
   std::vector<Set> sets_;  ///< By the hash of the address. Made with the first wrong guess.
 };

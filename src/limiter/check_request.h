@@ -102,10 +102,10 @@ class CheckRequest {
   /// The rule and the limit behind a use; nulls for the caller's own limits.
   [[nodiscard]] const match::MatchedLimit& matched(std::size_t use) const { return matched_[use]; }
   [[nodiscard]] const match::Match& match() const { return match_; }
-  /// The attributes that the rules were matched with; empty if none were, as for limits that the
-  /// caller brought.
+  /// The attributes that live entries and rules were matched with; empty if none were, as for
+  /// limits that the caller brought.
   [[nodiscard]] match::Attributes matched_attributes() const {
-    return is_matched_ ? match::Attributes(attributes_) : match::Attributes();
+    return is_by_attributes_ ? match::Attributes(attributes_) : match::Attributes();
   }
   /// Rules whose budget is per an attribute that the call lacks.
   [[nodiscard]] std::span<const rules::Rule* const> lacking() const {
@@ -169,10 +169,11 @@ class CheckRequest {
   store::Call call_;
   class Limiter* limiter_ = nullptr;
   const match::LiveEntry* entry_ = nullptr;
-  AnySnapshot entries_;          ///< Owns `entry_`.
-  std::vector<Limit> adjusted_;  ///< Limits of uses with the numbers of live entries.
-  AnySnapshot snapshot_;         ///< Owns the objects that the answer points into.
-  bool is_matched_ = false;      ///< `match_` is about this check.
+  AnySnapshot entries_;            ///< Owns `entry_`.
+  std::vector<Limit> adjusted_;    ///< Limits of uses with the numbers of live entries.
+  AnySnapshot snapshot_;           ///< Owns the objects that the answer points into.
+  bool is_by_attributes_ = false;  ///< `attributes_` are those of this check.
+  bool is_matched_ = false;        ///< `match_` is about this check.
   bool is_sampled_ = false;
   std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
 };

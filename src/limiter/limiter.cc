@@ -113,6 +113,7 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
   check.matched_.clear();
   check.call_.pending = false;
   check.is_matched_ = false;
+  check.is_by_attributes_ = false;
   check.entry_ = nullptr;
   check.adjusted_.clear();
   bool asks_store = false;
@@ -139,6 +140,7 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
 // False: it is decided, without any limit.
 bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallTime now) {
   const match::Attributes attributes = check.GatherAttributes();
+  check.is_by_attributes_ = true;
   const bool takes = Takes(check.operation);
   const match::FoundEntries found = FindEntries(attributes, now);
   if (!found.empty() && IsBlocked(check, found, now)) return false;

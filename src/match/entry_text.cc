@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/host_name.h"
 #include "base/network.h"
+#include "base/stable_hash.h"
 #include "base/timestamp.h"
 #include "config_text/rate_text.h"
 #include "config_text/suggestion.h"
@@ -431,7 +432,7 @@ EntryListResult ReadEntries(const JsonValue& json, const EntryDefaults& defaults
     list = json.Find("entries");
     if (!list) return fail(EntryErrorCode::kMissing, "entries", "is missing");
     for (const JsonValue member : json) {
-      if (member.name() == "entries" || member.name() == "next") continue;
+      if (member.name() == "entries" || member.name() == "cursor") continue;
       return fail(EntryErrorCode::kUnknownField, std::string(member.name()), "unknown field");
     }
   }
@@ -520,6 +521,16 @@ std::string MatchText(const Entry& entry) {
     text += condition.attribute + "=" + condition.value;
   }
   return text;
+}
+
+std::string BlockIdOf(std::vector<std::pair<std::string, std::string>> attributes) {
+  std::sort(attributes.begin(), attributes.end());
+  std::string text;
+  for (const auto& [name, value] : attributes) text.append(name).append("\n").append(value) += '\n';
+  std::uint64_t hash = StableHash("block", text);
+  std::string id = "block-";
+  for (int i = 0; i < 8; ++i, hash <<= 8) AppendHex(static_cast<char>(hash >> 56), id);
+  return id;
 }
 
 std::optional<EntryError> CheckEntry(const Entry& entry, const rules::RuleFile& rules) {

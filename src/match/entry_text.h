@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sluice/time.h>
@@ -81,6 +82,10 @@ void AppendMembers(const Entry& entry, JsonWriter& json,
 [[nodiscard]] std::string EffectText(const Entry& entry);
 /// "api_key=sk_1, ip=10.0.0.0/8": for people.
 [[nodiscard]] std::string MatchText(const Entry& entry);
+
+/// Returns the id of the block of a caller, so that it is blocked and unblocked without a look at
+/// the list. `attributes` are names and values, in any order.
+[[nodiscard]] std::string BlockIdOf(std::vector<std::pair<std::string, std::string>> attributes);
 
 /// Returns the error of an entry that the rules in force make useless: an unknown rule or limit, or
 /// a limit that needs a name. Nothing if it is right.

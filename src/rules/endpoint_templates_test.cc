@@ -9,7 +9,7 @@
 namespace sluice::rules {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(EndpointTemplates, AParameterStandsForOneSegment) {
   const std::vector<std::string> templates = {"/v1/orders/{id}", "/v1/orders", "/"};

@@ -62,13 +62,13 @@ TEST(Glob, BackslashTakesTheNextByteAsItIs) {
 TEST(Glob, ABackslashAtTheEndAndNothingAtAllAreRefused) {
   EXPECT_FALSE(Glob::Compile("a\\"));
   EXPECT_FALSE(Glob::Compile(""));
-  EXPECT_THAT(GlobProblem("a\\").value_or(""), testing::HasSubstr("ends with '\\'"));
+  EXPECT_THAT(GlobProblem("a\\").value_or(""), ::testing::HasSubstr("ends with '\\'"));
   EXPECT_EQ(GlobProblem("a\\\\"), std::nullopt);
 }
 
 TEST(Glob, AgreesWithTheSlowWayOnRandomInput) {
   const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const auto text = [&](std::string_view letters, std::size_t most) {
     std::string out(random() % (most + 1), ' ');

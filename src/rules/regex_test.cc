@@ -9,33 +9,33 @@
 namespace sluice::rules {
 namespace {
 
-bool Matches(std::string_view regex, std::string_view value) {
+bool RegexMatches(std::string_view regex, std::string_view value) {
   const auto compiled = Regex::Compile(regex);
   EXPECT_TRUE(compiled) << regex;
   return compiled && compiled->Matches(value);
 }
 
 TEST(Regex, IsFoundAnywhereUnlessAnchored) {
-  EXPECT_TRUE(Matches("orders", "/v1/orders/7"));
-  EXPECT_FALSE(Matches("^orders", "/v1/orders/7"));
-  EXPECT_TRUE(Matches("^/v1/(orders|carts)/[0-9]+$", "/v1/carts/12"));
+  EXPECT_TRUE(RegexMatches("orders", "/v1/orders/7"));
+  EXPECT_FALSE(RegexMatches("^orders", "/v1/orders/7"));
+  EXPECT_TRUE(RegexMatches("^/v1/(orders|carts)/[0-9]+$", "/v1/carts/12"));
 }
 
 TEST(Regex, StrangeBytesDoNotEvadeAPattern) {
-  EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\xFF\xFE"));
-  EXPECT_TRUE(Matches("^/v1/orders/[^/]+$", "/v1/orders/\xC3"));
-  EXPECT_TRUE(Matches("^/v1/orders/.+$", "/v1/orders/\n"));
-  EXPECT_TRUE(Matches("^/.$", std::string_view("/\0", 2)));
+  EXPECT_TRUE(RegexMatches("^/v1/orders/.+$", "/v1/orders/\xFF\xFE"));
+  EXPECT_TRUE(RegexMatches("^/v1/orders/[^/]+$", "/v1/orders/\xC3"));
+  EXPECT_TRUE(RegexMatches("^/v1/orders/.+$", "/v1/orders/\n"));
+  EXPECT_TRUE(RegexMatches("^/.$", std::string_view("/\0", 2)));
 }
 
 TEST(Regex, CharactersOutsideAsciiAreCharacters) {
-  EXPECT_TRUE(Matches("^/[äö]$", "/ö"));
-  EXPECT_TRUE(Matches("^/\\pL$", "/ö"));
+  EXPECT_TRUE(RegexMatches("^/[äö]$", "/ö"));
+  EXPECT_TRUE(RegexMatches("^/\\pL$", "/ö"));
 }
 
 TEST(Regex, WhatIsWrongIsSaid) {
   EXPECT_EQ(RegexProblem("^/v1/.*"), std::nullopt);
-  EXPECT_THAT(RegexProblem("a(b").value_or(""), testing::HasSubstr("missing )"));
+  EXPECT_THAT(RegexProblem("a(b").value_or(""), ::testing::HasSubstr("missing )"));
   EXPECT_FALSE(Regex::Compile("a(b"));
 }
 

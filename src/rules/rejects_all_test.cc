@@ -10,10 +10,10 @@
 namespace sluice::rules {
 namespace {
 
-constexpr WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 6 / 1}};
+constexpr WallTime kToday{std::chrono::sys_days{std::chrono::year{2026} / 6 / 1}};
 
 std::string Reason(const char* yaml) {
-  return FindRejectAll(testing::ReadOk(yaml), kNow).value_or("admits calls");
+  return FindRejectAll(testing::ReadOk(yaml), kToday).value_or("admits calls");
 }
 
 TEST(FindRejectAllTest, FindsRulesThatRejectEveryCall) {

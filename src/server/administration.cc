@@ -31,15 +31,11 @@ std::string BreakerState(const std::vector<std::unique_ptr<Worker>>& workers) {
 }
 
 Administration::Administration(net::Loop& loop, const ServerParts& parts)
-    : loop_(loop), parts_(parts), rule_tasks_(parts.control, loop) {}
-
-bool Administration::has_admin_token() const { return parts_.shared.admin_token->has_token(); }
-
-api::Login Administration::CheckToken(std::string_view token, const std::optional<Address>& from,
-                                      identity::Lockout lockout) {
-  return {.verdict = parts_.shared.admin_token->Check(token, from, lockout, SteadyClock::Now()),
-          .principal = identity::BootstrapPrincipal()};
-}
+    : loop_(loop),
+      parts_(parts),
+      insight_(parts.insight, loop),
+      authenticator_(parts.shared.access),
+      rule_tasks_(parts.control, loop) {}
 
 limiter::Enforcement Administration::enforcement() const {
   return parts_.shared.settings.enforcement.load(std::memory_order_relaxed);
@@ -72,6 +68,17 @@ void Administration::ReloadRules(RulesDone done) {
 void Administration::RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) {
   parts_.rules_work.Ask({.roll_back_to = version, .origin = std::move(origin)}, loop_,
                         std::move(done));
+}
+
+void Administration::LogChange(const control::Origin& origin, std::string_view request,
+                               std::string_view target) {
+  constexpr std::size_t kLongestTarget = 256;
+  parts_.shared.log.Write(telemetry::LogLevel::kInfo, "administrative request",
+                          {{"request", request},
+                           {"target", target.substr(0, kLongestTarget)},
+                           {"author", origin.author},
+                           {"authentication", origin.authentication},
+                           {"address", origin.address.empty() ? "unix" : origin.address}});
 }
 
 void Administration::Audit(control::Origin origin, std::string action, std::string target) {

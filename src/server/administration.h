@@ -11,6 +11,7 @@
 #include "api/admin/admin_services.h"
 #include "net/loop.h"
 #include "server/control_plane.h"
+#include "server/insight.h"
 #include "server/room_watch.h"
 #include "server/shared.h"
 #include "server/shared_work.h"
@@ -45,6 +46,7 @@ struct ServerParts {
   const RoomWatch& request_keys_room;
   MetricsWork& metrics_work;
   RulesWork& rules_work;
+  Insight& insight;
   ControlPlane& control;
 };
 
@@ -60,9 +62,7 @@ class Administration final : public api::AdminServices {
  public:
   Administration(net::Loop& loop, const ServerParts& parts);
 
-  [[nodiscard]] bool has_admin_token() const override;
-  [[nodiscard]] api::Login CheckToken(std::string_view token, const std::optional<Address>& from,
-                                      identity::Lockout lockout) override;
+  identity::Authenticator& authenticator() override { return authenticator_; }
   api::Health CheckHealth() override;
   Live<match::RuleSet>& rules() override { return parts_.shared.rules; }
   [[nodiscard]] limiter::Enforcement enforcement() const override;
@@ -74,7 +74,10 @@ class Administration final : public api::AdminServices {
   void ReloadRules(RulesDone done) override;
   void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) override;
   api::RuleTasks* rule_tasks() override { return &rule_tasks_; }
+  api::InsightServices* insight() override { return &insight_; }
   [[nodiscard]] bool has_stored_rules() const override { return parts_.control.has_rules(); }
+  void LogChange(const control::Origin& origin, std::string_view request,
+                 std::string_view target) override;
   void Audit(control::Origin origin, std::string action, std::string target) override;
 
  private:
@@ -84,6 +87,8 @@ class Administration final : public api::AdminServices {
 
   net::Loop& loop_;
   const ServerParts parts_;
+  LoopInsightServices insight_;
+  identity::Authenticator authenticator_;
   LoopRuleTasks rule_tasks_;
 };
 

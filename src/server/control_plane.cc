@@ -104,9 +104,24 @@ ControlPlane::ControlPlane(Shared& shared, net::Loop& main)
       node_id_(NewNodeId()),
       directory_(shared.config.state_dir),
       enforcement_(shared),
+      entries_(shared.entries, {.now = [] { return TheSystemClock().Now(); },
+                                .on_unreadable =
+                                    [this](const std::string& id, const std::string& error) {
+                                      shared_.log.Write(
+                                          LogLevel::kError,
+                                          "live entry can't be read, and has no effect",
+                                          {{"id", id}, {"error", error}});
+                                    }}),
+      tokens_(shared.access),
       audit_timer_(main, [this] { LogNewestAuditHash(); }) {
   OnRecords(control::RecordKind::kEnforcement,
             [this](const control::RecordChanges& changes) { enforcement_.Apply(changes); });
+  OnRecords(control::RecordKind::kToken, [this](const control::RecordChanges& changes) {
+    tokens_.Apply(changes, TheSystemClock().Now());
+  });
+  OnRecords(control::RecordKind::kEntry, [this](const control::RecordChanges& changes) {
+    entries_.Apply(changes.records, changes.complete);
+  });
 }
 
 ControlPlane::~ControlPlane() { Stop(); }
@@ -234,6 +249,7 @@ void ControlPlane::StartThreads() {
     api::ControlServices services{.rules = *service_,
                                   .records = *record_service_,
                                   .store = *store_,
+                                  .entries = entries_,
                                   .traffic = shared_.traffic.get()};
     if (!has_rules()) services.read_rule_file = [this] { return ReadRuleFile(); };
     (*task)(services);

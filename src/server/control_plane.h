@@ -20,6 +20,7 @@
 #include "control/control_store.h"
 #include "control/disk/disk_store.h"
 #include "control/disk/lazy_state_directory.h"
+#include "control/entry_service.h"
 #include "control/follower.h"
 #include "control/last_good.h"
 #include "control/record_service.h"
@@ -30,6 +31,7 @@
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/stored_rules.h"
+#include "server/token_records.h"
 
 namespace sluice::server {
 
@@ -85,6 +87,7 @@ class ControlPlane {
   [[nodiscard]] control::RecordService& records() { return *record_service_; }
   [[nodiscard]] EnforcementSwitch& enforcement() { return enforcement_; }
   [[nodiscard]] control::ControlStore& store() { return *store_; }
+  [[nodiscard]] const control::EntryService& entries() const { return entries_; }
   [[nodiscard]] const std::string& node_id() const { return node_id_; }
   [[nodiscard]] SteadyTime started() const { return started_; }
   /// "state directory ./sluice-state, version 1.17", for people. Only if it has the rules.
@@ -123,6 +126,8 @@ class ControlPlane {
   std::unique_ptr<control::ControlStore> store_;
   std::unique_ptr<StoredRules> rules_;  ///< Null: the rules come from a file.
   EnforcementSwitch enforcement_;
+  control::EntryService entries_;
+  TokenRecords tokens_;
   std::vector<Consumer> consumers_;
   std::atomic<std::uint64_t> repairs_{0};  ///< Of a damaged state directory.
   std::unique_ptr<control::RuleService> service_;

@@ -30,9 +30,8 @@ void LetSessionsKeepTime(const Config& config, ListenerGroupOptions& options) {
 }
 
 struct ProtocolRow {
-  std::string_view section;      ///< Of its settings.
+  std::string_view section;      ///< Of its settings; its label in metrics.
   std::string_view tls_section;  ///< The same with TLS.
-  api::Protocol label;
   std::string_view name;
   std::string_view scheme;
   std::string_view tls_scheme;
@@ -45,10 +44,16 @@ struct ProtocolRow {
   void (*adjust)(const Config&, ListenerGroupOptions&);  ///< May be null.
 };
 
-constexpr std::array<ProtocolRow, 3> kProtocols{{
+constexpr std::string_view kHttpRefusal =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
+    "Retry-After: 1\r\n\r\n";
+constexpr std::string_view kPlainHttpAnswer =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 41\r\n\r\nThis port speaks HTTPS: ask with https://";
+
+constexpr std::array<ProtocolRow, 4> kProtocols{{
     {.section = "http",
      .tls_section = "http_tls",
-     .label = api::Protocol::kHttp,
      .name = "HTTP",
      .scheme = "http",
      .tls_scheme = "https",
@@ -56,15 +61,12 @@ constexpr std::array<ProtocolRow, 3> kProtocols{{
        return config.http.listener;
      },
      .alpn = "http/1.1",
-     .refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n"
-                "Retry-After: 1\r\n\r\n",
-     .plain_answer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
-                     "Content-Length: 41\r\n\r\nThis port speaks HTTPS: ask with https://",
+     .refusal = kHttpRefusal,
+     .plain_answer = kPlainHttpAnswer,
      .new_session = &Worker::NewHttpSession,
      .adjust = ReserveConnections},
     {.section = "resp",
      .tls_section = "resp_tls",
-     .label = api::Protocol::kResp,
      .name = "Redis protocol",
      .scheme = "redis",
      .tls_scheme = "rediss",
@@ -78,7 +80,6 @@ constexpr std::array<ProtocolRow, 3> kProtocols{{
      .adjust = nullptr},
     {.section = "grpc",
      .tls_section = "grpc_tls",
-     .label = api::Protocol::kGrpc,
      .name = "gRPC",
      .scheme = "grpc",
      .tls_scheme = "grpcs",
@@ -94,6 +95,19 @@ constexpr std::array<ProtocolRow, 3> kProtocols{{
                      "Content-Length: 32\r\n\r\nThis port speaks gRPC with TLS.\n",
      .new_session = &Worker::NewGrpcSession,
      .adjust = LetSessionsKeepTime},
+    {.section = "admin",
+     .tls_section = "admin_tls",
+     .name = "Admin",
+     .scheme = "http",
+     .tls_scheme = "https",
+     .settings = [](const Config& config) -> const ListenerSettings& {
+       return config.admin.listener;
+     },
+     .alpn = "http/1.1",
+     .refusal = kHttpRefusal,
+     .plain_answer = kPlainHttpAnswer,
+     .new_session = &Worker::NewAdminSession,
+     .adjust = ReserveConnections},
 }};
 
 ListenerGroupOptions OptionsOf(const ProtocolRow& protocol, const Config& config,
@@ -196,7 +210,7 @@ void Listeners::Drain(SteadyTime deadline, std::function<void()> on_empty) {
 std::vector<ListenerGroupFigures> Listeners::Figures() const {
   std::vector<ListenerGroupFigures> figures;
   for (std::size_t i = 0; i < kProtocols.size(); ++i) {
-    figures.push_back({.protocol = kProtocols[i].label,
+    figures.push_back({.protocol = kProtocols[i].section,
                        .tls_section = kProtocols[i].tls_section,
                        .connections = groups_[i]->Totals(),
                        .certificate = &certificates_[i]});

@@ -74,6 +74,16 @@ struct ControlStoreMetrics {
   }
 };
 
+struct LiveEntryMetrics {
+  By<match::EntryKind, std::uint64_t> entries;
+
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kGauge, "rate_limiter_entries",
+                             "Live entries of this server, by the kind of their matchers.",
+                             &LiveEntryMetrics::entries, "kind"}};
+  }
+};
+
 struct RulesSourceMetrics {
   bool up = false;
   std::chrono::nanoseconds age{};
@@ -178,12 +188,14 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
                 std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
+  limiter::EntryCounters entries;
   telemetry::SeriesTotals<limiter::LimitCounters> limits(shared.limit_series);
   telemetry::SeriesTotals<limiter::RuleCounters> rules(shared.rule_series);
   for (const Worker* worker : workers) {
     const LoopCounters& counters = worker->loop_counters();
     calls += counters.calls;
     decisions += counters.decisions;
+    entries += counters.entries;
     limits.Add(counters.limits);
     rules.Add(counters.rules);
   }
@@ -191,6 +203,7 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
   WriteMetrics(text, limits.Read());
   WriteMetrics(text, rules.Read());
   WriteMetrics(text, decisions);
+  WriteMetrics(text, entries);
 }
 
 store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
@@ -229,7 +242,7 @@ void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> 
   std::vector<CertificateMetrics> values;
   values.reserve(groups.size());  // Which are pointed to.
   for (const ListenerGroupFigures& group : groups) {
-    const std::vector<Label> protocol = {{"protocol", LabelOf(group.protocol)}};
+    const std::vector<Label> protocol = {{"protocol", group.protocol}};
     connections.push_back({protocol, &group.connections});
     const LiveStatus status = group.certificate->Status();
     if (status.version == 0) continue;
@@ -282,6 +295,12 @@ void WriteControlStore(PrometheusText& text, const ControlPlane& control) {
                                          .sequence = stats.records.cursor.sequence,
                                          .deliveries = stats.records.deliveries,
                                          .recoveries = stats.records.restores});
+  LiveEntryMetrics live;
+  const match::EntryCounts counts = control.entries().Counts();
+  for (std::size_t i = 0; i < live.entries.values.size(); ++i) {
+    live.entries.values[i] = counts.by_kind.values[i];
+  }
+  WriteMetrics(text, live);
 }
 
 void WriteEnvoy(PrometheusText& text, const Shared& shared) {
@@ -320,7 +339,8 @@ void WriteLastLoads(PrometheusText& text, const Shared& shared,
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
-                         api::MetricsFormat format, std::string& out) {
+                         const InsightMetrics& insight, api::MetricsFormat format,
+                         std::string& out) {
   PrometheusText text(out, format, shared.labels);
   WriteLoops(text, shared, workers);
   WriteStore(text, shared, workers);
@@ -334,6 +354,7 @@ void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> wo
                        .threads = workers.size()};
   server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
   WriteMetrics(text, server);
+  WriteMetrics(text, insight);
   WriteMetrics(text, shared.log);
   text.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
   text.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},

@@ -7,6 +7,7 @@
 #include "base/live.h"
 #include "net/tls_context.h"
 #include "server/control_plane.h"
+#include "server/insight.h"
 #include "server/shared.h"
 #include "server/worker.h"
 #include "transport/connection_counters.h"
@@ -15,7 +16,7 @@ namespace sluice::server {
 
 /// Counters and certificate of one protocol's listeners.
 struct ListenerGroupFigures {
-  api::Protocol protocol{};
+  std::string_view protocol{};     ///< "http", "resp", "grpc" or "admin".
   std::string_view tls_section{};  ///< "http_tls": of its settings.
   transport::ConnectionCounters connections{};
   /// Null, or without a version: it has no listeners with TLS.
@@ -26,6 +27,7 @@ struct ListenerGroupFigures {
 /// thread.
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> listener_groups,
-                         const ControlPlane& control, api::MetricsFormat format, std::string& out);
+                         const ControlPlane& control, const InsightMetrics& insight,
+                         api::MetricsFormat format, std::string& out);
 
 }  // namespace sluice::server

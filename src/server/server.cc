@@ -1,11 +1,11 @@
 #include "server/server.h"
 
 #include <array>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include <openssl/rand.h>
 #include <unistd.h>
 
 #include "base/fingerprint.h"
@@ -32,16 +32,21 @@ constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 // Of the memory that the process may use, for input and output of connections.
 constexpr std::size_t kMemoryShare = 4;
 // What loops need at most to cut off connections whose time is over.
+// Of this node, on their way to the control store.
+constexpr int kMaxReportsUnderWay = 3;
+// For the last lines of the decision log.
+constexpr Micros kTimeToLog = std::chrono::seconds(5);
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
+
+constexpr std::size_t kSecretBytes = 32;
+
+// Whether only clients on this machine reach it.
+bool IsLocal(const net::ListenAddress& address) {
+  return address.is_unix() || address.host == "::1" || address.host.starts_with("127.");
+}
 
 Error Blame(std::string_view setting, const std::string& what) {
   return {ErrorCode::kInvalidOptions, std::string(setting) + ": " + what};
-}
-
-std::string RandomSecret() {
-  std::string secret(32, '\0');
-  RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()), static_cast<int>(secret.size()));
-  return secret;
 }
 
 std::optional<Limit> EmergencyOf(const settings::Config& config) {
@@ -107,6 +112,7 @@ Server::Server(const settings::Config& config)
       memory_(ConnectionMemoryOf(config)) {}
 
 Server::~Server() {
+  insight_.Stop();
   metrics_work_.Stop();
   rules_work_.Stop();
   if (control_) control_->Stop();
@@ -138,10 +144,11 @@ Result<bool> Server::Prepare() {
     add_error(Blame("metrics.labels", constant.error().message));
   }
   for (const auto step :
-       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::ChooseStore, &Server::LoadRules,
-        &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
+       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore,
+        &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
+  if (auto log = insight_.OpenLog(); !log) add_error(log.error());
   if (errors) return *errors;
   if (shared_.config.control.traffic_sample && control_->has_rules()) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
@@ -157,6 +164,7 @@ Result<bool> Server::Prepare() {
                           .request_keys_room = request_keys_room_,
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
+                          .insight = insight_,
                           .control = *control_};
   loops_.Do([this, &parts](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_,
@@ -173,7 +181,9 @@ Result<bool> Server::Prepare() {
                              .log = shared_.log},
       shared_.config, trusted_, [this](std::size_t i) -> Worker& { return *workers_[i]; });
   if (auto open = listeners_->Open(); !open) return open;
+  WarnOfPlaintextTokens();
   if (auto started = StartControlPlane(); !started) return started;
+  StartInsight();
   return reloader_.Start();
 }
 
@@ -187,8 +197,12 @@ Result<bool> Server::ReadSecrets() {
       return Blame("admin.token_file", *problem);
     admin_token = std::move(*token);
   }
-  shared_.admin_token = std::make_unique<identity::TokenGuard>(std::move(admin_token));
-  shared_.receipt_secret = RandomSecret();
+  shared_.access.bootstrap_token = std::move(admin_token);
+  shared_.access.checks_need_token = shared_.config.checks.require_token;
+  for (const auto& [subject, role] : shared_.config.admin.certificates) {
+    shared_.access.AddCertificate(subject, role);
+  }
+  shared_.receipt_secret = RandomBytes(kSecretBytes);
   if (!shared_.config.receipts.secret_file.empty()) {
     const std::string& path = shared_.config.receipts.secret_file;
     auto secret = ReadSecretFile(path);
@@ -211,6 +225,46 @@ Result<bool> Server::LoadIdentity() {
                return {.value = std::make_shared<const identity::Identifier>(*std::move(made))};
              });
        }});
+}
+
+Result<bool> Server::LoadAdminKeys() {
+  const identity::JwtRoleOptions& options = shared_.config.admin.jwt;
+  if (!options.is_on()) return true;
+  shared_.access.uses_jwt = true;
+  return reloader_.Add(
+      {.name = "admin.jwt",
+       .thing = "keys",
+       .files = WatchedFiles(options.key_files),
+       .load = [this](const FileChange& change, WallTime now) {
+         return shared_.access.jwt.Load(
+             "admin.jwt", Fingerprint(change), now, [this]() -> LiveCandidate<identity::JwtRoles> {
+               auto made = identity::JwtRoles::Make(shared_.config.admin.jwt,
+                                                    shared_.config.identity.jwt.key_files);
+               if (!made) return {.errors = {"admin.jwt: " + made.error().message}};
+               return {.value = std::make_shared<const identity::JwtRoles>(*std::move(made))};
+             });
+       }});
+}
+
+// A token can be read on its way, and used by its reader.
+void Server::WarnOfPlaintextTokens() {
+  const settings::Config& config = shared_.config;
+  const bool has_tokens = !shared_.access.bootstrap_token.empty() || shared_.access.uses_jwt ||
+                          shared_.access.checks_need_token;
+  if (!has_tokens) return;
+  for (const auto& [setting, listener] : {std::pair("http.listen", &config.http.listener),
+                                          {"resp.listen", &config.resp.listener},
+                                          {"grpc.listen", &config.grpc.listener},
+                                          {"admin.listen", &config.admin.listener}}) {
+    for (const std::string& text : listener->listen) {
+      const auto address = net::ParseListenAddress(text);
+      if (!address || IsLocal(*address)) continue;
+      shared_.log.Write(telemetry::LogLevel::kWarn,
+                        "clients beyond this machine send their tokens without encryption to this "
+                        "listener: use the TLS listener",
+                        {{"setting", setting}, {"address", text}});
+    }
+  }
 }
 
 Result<bool> Server::ChooseStore() {
@@ -278,6 +332,24 @@ Result<bool> Server::StartControlPlane() {
   });
 }
 
+void Server::StartInsight() {
+  const auto publish = [this, is_publishing = std::make_shared<std::atomic<int>>(0)](
+                           std::string name, std::string text, Micros ttl) {
+    // While the store does not answer, reports don't pile up.
+    if (is_publishing->load() >= kMaxReportsUnderWay) return;
+    is_publishing->fetch_add(1);
+    control_->Run(
+        api::TaskKind::kRecords, main_,
+        [node = control_->node_id(), name = std::move(name), text = std::move(text),
+         ttl](api::ControlServices& services) {
+          // A report that is lost is followed by the next.
+          (void)services.store.WriteNodeReport(name, {.node = node, .text = text}, ttl);
+        },
+        [is_publishing](bool /*ran*/) { is_publishing->fetch_sub(1); });
+  };
+  insight_.Start(NodeAddress(listeners_->addresses()), publish);
+}
+
 LoadReport Server::LoadRulesFrom(const FileChange& change, WallTime now) {
   const auto prepare = [this](rules::RuleFile& file) {
     for (rules::Rule& rule : file.rules) shared_.NumberLimits(rule);
@@ -329,6 +401,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                                      .on_reload =
                                          [&] {
                                            systemd.Reloading();
+                                           insight_.ReopenLog();
                                            ++reloads;
                                            rules_work_.Ask({.everything = true}, main_,
                                                            [&](const auto& /*report*/) {
@@ -340,6 +413,12 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   on_ready();
   systemd.Ready();
   main_.Run();
+  if (ended_ == Ended::kWell && !insight_.TryStop(kTimeToLog)) {
+    shared_.log.Write(LogLevel::kError,
+                      "the decision log is still being written at shutdown; exiting without it",
+                      {});
+    ended_ = Ended::kStuck;
+  }
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
        !control_->TryStop(kTimeToCut))) {
@@ -396,7 +475,8 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
   std::string page;
-  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, format, page);
+  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
+                      format, page);
   return page;
 }
 

@@ -15,6 +15,7 @@
 #include "net/timer.h"
 #include "server/administration.h"
 #include "server/control_plane.h"
+#include "server/insight.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
 #include "server/reloader.h"
@@ -68,11 +69,14 @@ class Server final {
   Result<bool> Prepare();
   Result<bool> ReadSecrets();
   Result<bool> LoadIdentity();
+  Result<bool> LoadAdminKeys();
+  void WarnOfPlaintextTokens();
   Result<bool> ChooseStore();
   Result<bool> LoadRules();
   Result<bool> OpenControlPlane();
   Result<bool> StartControlPlane();
   Result<bool> LoadEnvoyConfig();
+  void StartInsight();
   void Drain();
   void GiveUp();
   void WatchStore();
@@ -97,6 +101,7 @@ class Server final {
   RoomWatch request_keys_room_;
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
+  Insight insight_{shared_, loops_, workers_};
   std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
   // and the loops of connections never wait for them.

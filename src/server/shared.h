@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/key_hash.h"
 #include "base/live.h"
 #include "envoy/load_config.h"
+#include "identity/authenticator.h"
 #include "identity/identifier.h"
-#include "identity/token_guard.h"
 #include "lease/redis/node_leases.h"
 #include "limiter/limiter.h"
 #include "match/entry_set.h"
@@ -47,8 +48,7 @@ struct Shared {
   static std::vector<telemetry::SeriesIds::Values> SharedLimitSeries();
 
   const settings::Config config;
-  /// Without a token none is needed, of local clients. Set before the loops run.
-  std::unique_ptr<identity::TokenGuard> admin_token = std::make_unique<identity::TokenGuard>();
+  identity::AccessSources access;  ///< The roles of clients.
   std::string receipt_secret;
   telemetry::ConstantLabels labels;
   Live<identity::Identifier> identity;
@@ -69,6 +69,7 @@ struct Shared {
   std::unique_ptr<lease::NodeLeases> leases;  ///< With Redis.
   /// The sample of recent calls; null: switched off. Set before the loops run.
   std::unique_ptr<simulate::TrafficSampler> traffic;
+  const KeyHasher consumer_hasher;  ///< Of rules and keys, where loops count consumers.
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.

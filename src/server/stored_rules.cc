@@ -79,7 +79,8 @@ control::ChangeImpact StoredRules::EvaluateImpact(const match::RuleSet& before,
                                                   std::size_t live_nodes) const {
   if (!shared_.traffic) return {.unavailable_reason = "control.traffic_sample is false"};
   simulate::ImpactResult result = simulate::EvaluateImpact(
-      shared_.traffic->Take(TheSystemClock().Now()), before, after,
+      shared_.traffic->Take(TheSystemClock().Now()), {before, shared_.entries.Active().value},
+      {after, shared_.entries.Active().value},
       {.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(live_nodes, 1))});
   if (!result.impact) return {.unavailable_reason = std::move(result.unavailable_reason)};
   const double ratio = result.impact->newly_denied_ratio();

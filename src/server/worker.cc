@@ -4,10 +4,12 @@
 
 #include <openssl/crypto.h>
 
+#include "api/call_record.h"
 #include "api/grpc/session.h"
 #include "api/http/session.h"
 #include "api/resp/session.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "control/version.h"
 #include "server/version.h"
 
@@ -26,15 +28,15 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   api::HttpOptions options;
   options.limits.max_header_bytes = config.limits.header_bytes;
   options.limits.max_body = config.limits.body_bytes;
-  if (config.rules_source == settings::RulesSource::kStore) {
-    options.limits.max_large_body = control::kMaxDocumentBytes;
-  }
+  options.limits.max_large_body = control::kMaxDocumentBytes;
   options.max_pending = config.limits.pipelined;
   options.header_style = config.http.headers;
   options.retry_after_jitter_percent = static_cast<int>(config.http.retry_after_jitter_percent);
   options.limits_in_requests = config.http.limits_in_requests;
   options.request_limits = BoundsOf(config);
   options.receipt_secret = shared.receipt_secret;
+  options.denial_id_in_body = config.denials.id_in_body;
+  options.denial_id_in_header = config.denials.id_in_header;
   options.receipt_lifetime = config.receipts.lifetime;
   options.max_settled_per_key = static_cast<std::uint32_t>(config.receipts.max_settled_per_key);
   for (const auto& [header, attribute] : config.forward_auth.headers) {
@@ -67,6 +69,12 @@ api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
           .negative_hits = config.negative_hits};
 }
 
+std::uint32_t LoggedAllowed(const settings::Config& config) {
+  return config.decision_log.file.empty()
+             ? 0
+             : static_cast<std::uint32_t>(config.decision_log.allowed_every);
+}
+
 }  // namespace
 
 Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin)
@@ -74,6 +82,9 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       shared_(shared),
       admin_(std::move(admin)),
       counters_(shared),
+      insight_(shared.consumer_hasher,
+               {.record_bytes = kRecordBytes, .allowed_every = LoggedAllowed(shared.config)},
+               RandomId()),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       identifier_(shared.identity),
       redis_(shared.redis ? std::make_unique<lease::RedisPath>(loop, *shared.redis, *shared.leases,
@@ -123,7 +134,17 @@ void Worker::SetPeerCount(std::uint32_t peers) {
 
 std::unique_ptr<transport::Session> Worker::NewHttpSession(
     transport::Transport& transport, const transport::ConnectionFacts& facts) {
-  return std::make_unique<api::HttpSession>(http_, transport, PeerOf(facts));
+  const settings::ListenerSettings& admin = shared_.config.admin.listener;
+  const bool has_admin_listener = !admin.listen.empty() || !admin.tls_listen.empty();
+  return std::make_unique<api::HttpSession>(
+      http_, transport, PeerOf(facts),
+      has_admin_listener ? api::HttpSurface::kPublic : api::HttpSurface::kAll);
+}
+
+std::unique_ptr<transport::Session> Worker::NewAdminSession(
+    transport::Transport& transport, const transport::ConnectionFacts& facts) {
+  return std::make_unique<api::HttpSession>(http_, transport, PeerOf(facts),
+                                            api::HttpSurface::kAdmin);
 }
 
 std::unique_ptr<transport::Session> Worker::NewRespSession(
@@ -163,6 +184,7 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
   limiter::DecisionCounters& decisions = counters_.decisions;
   counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();
   if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
+  api::RecordCall(insight_, protocol, check, now(), reader_.version());
   if (check.full != limiter::FullOutcome::kNone) {
     decisions.full[check.full].Add();
     if (check.ruling == Ruling::kDecided) CountStorageError(check.error);
@@ -187,6 +209,15 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
     default:
       break;
   }
+}
+
+api::RulesMark Worker::rules_mark() {
+  if (rules_mark_.number != reader_.version()) {
+    const LiveVersion<match::RuleSet> active = shared_.rules.Active();
+    rules_mark_ = {.number = reader_.version(),
+                   .fingerprint = api::ShortFingerprint(active.fingerprint)};
+  }
+  return rules_mark_;
 }
 
 void Worker::CountStorageError(ErrorCode error) {
@@ -267,7 +298,7 @@ void Worker::CountTokenFailure(api::Protocol protocol, const api::Peer& peer,
                                identity::TokenVerdict verdict) {
   counters_.calls.token_failures[protocol].Add();
   shared_.log.Write(shared_.token_failure_log, SteadyClock::Now(), telemetry::LogLevel::kWarn,
-                    "wrong admin token",
+                    "wrong token",
                     {{"protocol", LabelOf(protocol)},
                      {"peer", peer.address.empty() ? std::string_view("unix") : peer.address},
                      {"limited", verdict == identity::TokenVerdict::kLimited}});

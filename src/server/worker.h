@@ -24,6 +24,7 @@
 #include "server/shared.h"
 #include "simulate/traffic_sampler.h"
 #include "store/store.h"
+#include "telemetry/loop_insight.h"
 #include "transport/connection_facts.h"
 #include "transport/session.h"
 #include "wire/http_date.h"
@@ -46,6 +47,9 @@ struct alignas(128) LoopCounters {
 /// destroyed on its loop's thread; only `loop_counters` and the Approx functions are for others.
 class Worker final : public api::ServerServices, private limiter::Observer {
  public:
+  /// Of decisions that are recorded until another thread takes them.
+  static constexpr std::size_t kRecordBytes = std::size_t{512} << 10;
+
   Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin);
   ~Worker() override;
   Worker(const Worker&) = delete;
@@ -53,12 +57,17 @@ class Worker final : public api::ServerServices, private limiter::Observer {
 
   std::unique_ptr<transport::Session> NewHttpSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
+  /// A session of the listener for administrators.
+  std::unique_ptr<transport::Session> NewAdminSession(transport::Transport& transport,
+                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewRespSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
   std::unique_ptr<transport::Session> NewGrpcSession(transport::Transport& transport,
                                                      const transport::ConnectionFacts& facts);
 
   [[nodiscard]] const LoopCounters& loop_counters() const { return counters_; }
+  /// Other threads exchange what it holds for empty buffers, on this loop: see its header.
+  [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
@@ -71,6 +80,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
     return now_;
   }
   std::string_view http_date() override { return date_.At(now()); }
+  [[nodiscard]] api::RulesMark rules_mark() override;
   void CountAnswer(api::Protocol protocol, const limiter::CheckRequest& check) override;
   api::CallCounters& counters() override { return counters_.calls; }
   void CountMissing(const rules::Rule& rule) override;
@@ -79,6 +89,10 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   const identity::Identifier& identifier() override {
     BeginTurn();
     return *identifier_.current();
+  }
+  std::shared_ptr<const identity::Identifier> shared_identifier() override {
+    BeginTurn();
+    return identifier_.current().Share();
   }
   store::StoreQueue* store_queue() override { return redis_ ? redis_->queue() : nullptr; }
   api::EnvoyState* envoy() override { return &envoy_; }
@@ -117,6 +131,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   const std::unique_ptr<api::AdminServices> admin_;
   LoopCounters counters_;
   std::uint32_t until_sample_ = kSampleEvery;
+  telemetry::LoopInsight insight_;
+  api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   LiveReader<identity::Identifier> identifier_;
   std::array<telemetry::Series, kLabels<Algorithm>.size()> own_limits_{};  ///< By algorithm.

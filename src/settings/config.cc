@@ -1,5 +1,6 @@
 #include "settings/config.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
@@ -50,7 +51,8 @@ class ConfigReader {
     bool listens = false;
     for (const auto& [section, listener] : {std::pair("http_tls", &config_.http.listener),
                                             {"resp_tls", &config_.resp.listener},
-                                            {"grpc_tls", &config_.grpc.listener}}) {
+                                            {"grpc_tls", &config_.grpc.listener},
+                                            {"admin_tls", &config_.admin.listener}}) {
       listens = listens || !listener->listen.empty() || !listener->tls_listen.empty();
       if (listener->tls_listen.empty() != listener->tls.certificate.empty()) {
         Report(section, "listen and certificate go together");
@@ -65,11 +67,27 @@ class ConfigReader {
     if (!config_.admin.token.empty() && !config_.admin.token_file.empty()) {
       Report("admin", "either token or token_file, not both");
     }
+    CheckAdminJwt();
     if (!problems_.empty()) return Error{ErrorCode::kInvalidOptions, problems_};
     return config_;
   }
 
  private:
+  void CheckAdminJwt() {
+    const identity::JwtRoleOptions& jwt = config_.admin.jwt;
+    const bool has_all = !jwt.key_files.empty() && !jwt.issuer.empty() && !jwt.audience.empty();
+    const bool has_any = !jwt.key_files.empty() || !jwt.issuer.empty() || !jwt.audience.empty();
+    if (has_any && !has_all) {
+      Report("admin.jwt", "key_files, issuer and audience are all required");
+    }
+    for (const std::string& path : jwt.key_files) {
+      const auto& others = config_.identity.jwt.key_files;
+      if (std::find(others.begin(), others.end(), path) == others.end()) continue;
+      Report("admin.jwt.key_files",
+             path + " is also a file of identity.jwt, whose tokens are those of end customers");
+    }
+  }
+
   static std::string At(const std::string& path, Position position) {
     if (position.line == 0) return path;
     return path + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);

@@ -15,6 +15,7 @@
 #include "answer/rate_limit_headers.h"
 #include "base/url_path.h"
 #include "envoy/negative_hits.h"
+#include "identity/jwt_roles.h"
 #include "identity/options.h"
 #include "limiter/limiter.h"
 #include "net/tls_context.h"
@@ -122,15 +123,35 @@ struct RequestLimitSettings {
 };
 
 struct AdminSettings {
+  ListenerSettings
+      listener{};  ///< Without addresses: the HTTP listener serves administrators, too.
   std::string token{};
   std::string token_file{};
   std::vector<std::string> hosts{};  ///< As NormalizeHost writes them.
+  std::vector<std::pair<std::string, identity::Role>> certificates{};  ///< Subjects and roles.
+  identity::JwtRoleOptions jwt{};
+};
+
+struct CheckSettings {
+  bool require_token = false;  ///< Checks need the role checker.
 };
 
 struct ReceiptSettings {
   std::string secret_file{};
   Micros lifetime = std::chrono::hours(1);
   std::size_t max_settled_per_key = 100'000;
+};
+
+struct DenialSettings {
+  bool id_in_body = true;
+  bool id_in_header = false;
+  std::size_t max_viewers = 128;
+};
+
+struct DecisionLogSettings {
+  std::string file{};  ///< Empty: decisions are not logged; "-": standard output.
+  std::size_t denied_every = 1;
+  std::size_t allowed_every = 0;
 };
 
 struct LimitSettings {
@@ -158,7 +179,8 @@ struct Config {
   ForwardAuthSettings forward_auth;
   std::string rules;  ///< A file; empty: the example rules.
   RulesSource rules_source = RulesSource::kFile;
-  std::string state_dir = "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
+  std::string state_dir =
+      "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
   ControlSettings control;
   GuardSettings guard;
   EnvoySettings envoy;
@@ -168,7 +190,10 @@ struct Config {
   MemorySettings memory;
   RequestLimitSettings request_limits;
   AdminSettings admin;
+  CheckSettings checks;
   ReceiptSettings receipts;
+  DenialSettings denials;
+  DecisionLogSettings decision_log;
   envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains;
   LimitSettings limits;
   Micros drain_timeout = std::chrono::seconds(10);

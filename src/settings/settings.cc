@@ -6,7 +6,9 @@
 
 #include <sluice/limit.h>
 
+#include "base/ascii.h"
 #include "base/host_name.h"
+#include "identity/access_token.h"
 #include "identity/client_address.h"
 #include "net/address.h"
 #include "redis/url.h"
@@ -99,6 +101,61 @@ constexpr Access kAdminHosts{[](Config& config, std::string_view text) -> Proble
                                return std::nullopt;
                              },
                              [](const Config& config) { return Print(config.admin.hosts); }};
+
+Problem ReadRole(std::string_view text, identity::Role& role) {
+  const auto read = identity::ParseRole(text);
+  if (!read) return Quoted(text) + " is none of checker viewer operator editor admin";
+  role = *read;
+  return std::nullopt;
+}
+
+// "CN=alice,O=Example:editor; CN=bob:viewer": subjects have commas, so items end with semicolons.
+constexpr Access kCertificates{
+    [](Config& config, std::string_view text) -> Problem {
+      std::vector<std::pair<std::string, identity::Role>> read;
+      if (text == "none") text = {};
+      while (!text.empty()) {
+        const std::string_view item = TrimBlanks(text.substr(0, text.find(';')));
+        text.remove_prefix(std::min(text.size(), text.find(';')));
+        if (!text.empty()) text.remove_prefix(1);
+        const auto colon = item.rfind(':');
+        if (colon == 0 || colon == std::string_view::npos) {
+          return Quoted(item) + " is not of the form SUBJECT:ROLE";
+        }
+        identity::Role role{};
+        if (auto problem = ReadRole(item.substr(colon + 1), role)) return problem;
+        read.emplace_back(item.substr(0, colon), role);
+      }
+      config.admin.certificates = std::move(read);
+      return std::nullopt;
+    },
+    [](const Config& config) {
+      std::string text;
+      for (const auto& [subject, role] : config.admin.certificates) {
+        text.append(text.empty() ? "" : "; ").append(subject).append(":").append(LabelOf(role));
+      }
+      return text.empty() ? std::string("none") : text;
+    }};
+
+constexpr Access kJwtRoles{[](Config& config, std::string_view text) -> Problem {
+                             Pairs pairs;
+                             if (auto problem = Read(text, pairs)) return problem;
+                             std::vector<std::pair<std::string, identity::Role>> read;
+                             for (const auto& [value, name] : pairs) {
+                               identity::Role role{};
+                               if (auto problem = ReadRole(name, role)) return problem;
+                               read.emplace_back(value, role);
+                             }
+                             config.admin.jwt.roles = std::move(read);
+                             return std::nullopt;
+                           },
+                           [](const Config& config) {
+                             Pairs pairs;
+                             for (const auto& [value, role] : config.admin.jwt.roles) {
+                               pairs.emplace_back(value, LabelOf(role));
+                             }
+                             return Print(pairs);
+                           }};
 
 constexpr Access kReceiptLifetime{
     [](Config& config, std::string_view text) -> Problem {
@@ -241,7 +298,8 @@ constexpr auto kMainSettings = std::to_array<Setting>({
      "Where rules come from: the rule file, or versions in a store that every server can change.",
      kField<&Config::rules_source>},
     {"state_dir", "", "DIR",
-     "Directory of versions and records if limits live in memory, else of a copy for a start without "
+     "Directory of versions and records if limits live in memory, else of a copy for a start "
+     "without "
      "Redis; with rules_source=file it is created when there is something to store. "
      "Default: $STATE_DIRECTORY, else ./sluice-state.",
      kChecked<CheckDirectory, &Config::state_dir>},
@@ -310,6 +368,26 @@ constexpr auto kMainSettings = std::to_array<Setting>({
     {"admin.hosts", "", "NAME[,…]",
      "Host names, besides localhost and addresses, of admin requests without a token.",
      kAdminHosts},
+    {"admin.listen", "admin", "ADDRESS[,…]",
+     "Addresses of a listener of its own for /admin and /metrics. Default: none; the HTTP listener "
+     "serves them.",
+     kAddresses<&Config::admin>},
+    {"admin.certificates", "", "SUBJECT:ROLE[;…]",
+     "Roles of clients by the whole subject (RFC 2253) of their TLS certificate.", kCertificates},
+    {"admin.jwt.key_files", "", "FILE[,…]",
+     "Keys of tokens (JWT) that give roles: PEM or JWKS. Never those of identity.jwt.",
+     kField<&Config::admin, &AdminSettings::jwt, &identity::JwtRoleOptions::key_files>},
+    {"admin.jwt.issuer", "", "TEXT", "Their issuer (iss); required with key_files.",
+     kField<&Config::admin, &AdminSettings::jwt, &identity::JwtRoleOptions::issuer>},
+    {"admin.jwt.audience", "", "TEXT", "Their audience (aud); required with key_files.",
+     kField<&Config::admin, &AdminSettings::jwt, &identity::JwtRoleOptions::audience>},
+    {"admin.jwt.claim", "", "CLAIM", "The claim that gives the role.",
+     kField<&Config::admin, &AdminSettings::jwt, &identity::JwtRoleOptions::claim>},
+    {"admin.jwt.roles", "", "VALUE=ROLE[,…]",
+     "Roles by the value of the claim. Default: the value is the name of a role.", kJwtRoles},
+    {"checks.require_token", "", "true|false",
+     "Whether checks over HTTP, the Redis protocol and gRPC need a token with the role checker.",
+     kField<&Config::checks, &CheckSettings::require_token>},
     {"receipts.secret_file", "", "FILE",
      "File with the key that signs receipts. Default: random, per process.",
      kField<&Config::receipts, &ReceiptSettings::secret_file>},
@@ -319,6 +397,21 @@ constexpr auto kMainSettings = std::to_array<Setting>({
      "Settled receipts remembered per key until they expire; beyond it settle and cancel return "
      "503.",
      kNumber<1, 10'000'000, &Config::receipts, &ReceiptSettings::max_settled_per_key>},
+    {"denials.id_in_body", "", "true|false",
+     "Whether bodies of denials contain an id that GET /admin/v1/denials/{id} explains.",
+     kField<&Config::denials, &DenialSettings::id_in_body>},
+    {"denials.id_in_header", "", "true|false",
+     "Whether denials have this id as X-RateLimit-Denial-Id, too.",
+     kField<&Config::denials, &DenialSettings::id_in_header>},
+    {"denials.max_viewers", "", "N", "Clients that may watch denials at once.",
+     kNumber<0, 10'000, &Config::denials, &DenialSettings::max_viewers>},
+    {"decision_log.file", "", "FILE|-",
+     "File of the decision log; -: standard output. Default: decisions are not logged.",
+     kField<&Config::decision_log, &DecisionLogSettings::file>},
+    {"decision_log.denied_every", "", "N", "One in so many denials is logged; 0: none.",
+     kNumber<0, 1'000'000'000, &Config::decision_log, &DecisionLogSettings::denied_every>},
+    {"decision_log.allowed_every", "", "N", "One in so many allowed calls is logged; 0: none.",
+     kNumber<0, 1'000'000'000, &Config::decision_log, &DecisionLogSettings::allowed_every>},
     {"negative_hits", "", "off|envoy_domains|on",
      "Which requests may give hits back without a receipt: none; gRPC, in domains of envoy.config; "
      "or also /json, rule domains and CL.THROTTLE.",
@@ -414,7 +507,11 @@ constexpr auto kSettings =
            TlsSection<&Config::grpc>(
                {"grpc_tls.listen", "grpc_tls.certificate", "grpc_tls.key",
                 "grpc_tls.minimum_version", "grpc_tls.client_certificates", "grpc_tls.client_ca"},
-               "grpc-tls"));
+               "grpc-tls"),
+           TlsSection<&Config::admin>({"admin_tls.listen", "admin_tls.certificate", "admin_tls.key",
+                                       "admin_tls.minimum_version", "admin_tls.client_certificates",
+                                       "admin_tls.client_ca"},
+                                      "admin-tls"));
 
 }  // namespace
 

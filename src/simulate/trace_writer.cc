@@ -14,16 +14,11 @@ namespace {
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kHashDigits = 32;
 
-std::string RandomSecret() {
-  std::array<std::byte, kSecretBytes> bytes;
-  FillRandom(bytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 TraceWriter::TraceWriter(const TraceWriterOptions& options)
-    : options_(options), secret_(options.secret.empty() ? RandomSecret() : options.secret) {}
+    : options_(options),
+      secret_(options.secret.empty() ? RandomBytes(kSecretBytes) : options.secret) {}
 
 std::string TraceWriter::HashOf(std::string_view key) const {
   return "key:" + Fingerprint(secret_ + std::string(key)).substr(0, kHashDigits);

@@ -180,8 +180,7 @@ TrafficSample TrafficSampler::Take(WallTime now) const {
   // The first of those with the most calls. An empty sample reports the share in use: no call of
   // these callers was made, which says nothing about the others.
   const auto best = std::max_element(counts.begin(), counts.end());
-  sample.level_ =
-      *best == 0 ? level_in_use : static_cast<std::uint32_t>(best - counts.begin());
+  sample.level_ = *best == 0 ? level_in_use : static_cast<std::uint32_t>(best - counts.begin());
   const WallTime after = complete_after[sample.level_];
   sample.begin_ = std::min(after + Micros(1), now);
   std::erase_if(sample.calls_, [&](const TrafficSample::CallPosition& call) {

@@ -49,13 +49,13 @@ Outcome ReadInPieces(std::string_view bytes, const std::vector<std::size_t>& end
   return outcome;
 }
 
-Outcome ReadWhole(std::string_view bytes, const CommandLimits& limits = {}) {
+Outcome ReadCommandsWhole(std::string_view bytes, const CommandLimits& limits = {}) {
   return ReadInPieces(bytes, {bytes.size()}, limits);
 }
 
 // What comes out must not depend on where the bytes were cut: in two anywhere, or each by itself.
 Outcome Read(std::string_view bytes, const CommandLimits& limits = {}) {
-  const Outcome whole = ReadWhole(bytes, limits);
+  const Outcome whole = ReadCommandsWhole(bytes, limits);
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
     EXPECT_EQ(ReadInPieces(bytes, {cut, bytes.size()}, limits), whole) << "cut at " << cut;
   }

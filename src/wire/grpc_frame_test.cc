@@ -14,7 +14,7 @@ namespace sluice::wire {
 namespace {
 
 using namespace std::string_view_literals;
-using Status = GrpcFrameReader::Status;
+using FrameStatus = GrpcFrameReader::Status;
 
 std::vector<std::string> ReadAll(std::string_view bytes, std::size_t piece, std::size_t most) {
   GrpcFrameReader reader;
@@ -22,11 +22,11 @@ std::vector<std::string> ReadAll(std::string_view bytes, std::size_t piece, std:
   for (std::size_t i = 0; i < bytes.size(); i += piece) {
     std::string_view rest = bytes.substr(i, piece);
     while (!rest.empty()) {
-      const Status status = reader.Read(rest, most);
-      if (status == Status::kMessage) {
+      const FrameStatus status = reader.Read(rest, most);
+      if (status == FrameStatus::kMessage) {
         seen.push_back((reader.compressed() ? "zip " : "") + std::string(reader.message()));
-      } else if (status != Status::kMore) {
-        seen.emplace_back(status == Status::kTooLarge ? "too large" : "broken");
+      } else if (status != FrameStatus::kMore) {
+        seen.emplace_back(status == FrameStatus::kTooLarge ? "too large" : "broken");
         return seen;
       }
     }

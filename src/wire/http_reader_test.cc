@@ -18,15 +18,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-using Status = HttpReader::Status;
+using HttpReaderStatus = HttpReader::Status;
 
 // The status of the error that these bytes end in; 0 if they end in none.
 int ErrorOf(std::string_view bytes, const HttpLimits& limits = {}) {
   HttpReader reader(limits);
-  Status status = Status::kMore;
+  HttpReaderStatus status = HttpReaderStatus::kMore;
   do {
     status = reader.Read(bytes);
-  } while (status == Status::kRequest || status == Status::kContinue);
+  } while (status == HttpReaderStatus::kRequest || status == HttpReaderStatus::kContinue);
   return reader.error().status;
 }
 
@@ -44,7 +44,7 @@ class Reading {
     status_ = reader_.Read(rest_);
   }
   const HttpRequest& request() {
-    EXPECT_EQ(status_, Status::kRequest) << reader_.error().reason;
+    EXPECT_EQ(status_, HttpReaderStatus::kRequest) << reader_.error().reason;
     return reader_.request();
   }
 
@@ -52,7 +52,7 @@ class Reading {
   std::string bytes_;
   std::string_view rest_;
   HttpReader reader_;
-  Status status_;
+  HttpReaderStatus status_;
 };
 
 TEST(HttpReader, UnderstandsAWholeRequest) {
@@ -363,7 +363,7 @@ TEST(HttpReader, ALargeBodyIsReadOnlyIfItIsAllowed) {
       {
         const std::string gone = head;
         std::string_view bytes = gone;
-        ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+        ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kLargeBody);
         EXPECT_TRUE(bytes.empty());
       }
       EXPECT_TRUE(reader.in_request());
@@ -371,17 +371,17 @@ TEST(HttpReader, ALargeBodyIsReadOnlyIfItIsAllowed) {
       if (allow) reader.AllowLargeBody();
       std::string_view bytes = body;
       if (!allow) {
-        ASSERT_EQ(reader.Read(bytes), Status::kError);
+        ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kError);
         EXPECT_EQ(reader.error().status, 413);
         continue;
       }
-      ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+      ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kRequest);
       EXPECT_EQ(reader.request().body, "12345678");
       // The next request has the usual limit again.
       const std::string next = fixed + body;
       bytes = next;
-      ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
-      EXPECT_EQ(reader.Read(bytes), Status::kError);
+      ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kLargeBody);
+      EXPECT_EQ(reader.Read(bytes), HttpReaderStatus::kError);
     }
   }
 }
@@ -392,9 +392,9 @@ TEST(HttpReader, ABodyLargerThanAnyIsRefusedWithItsHead) {
   HttpReader reader(kLimits);
   const std::string text = Chunked("9\r\n");
   std::string_view bytes = text;
-  ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kLargeBody);
   reader.AllowLargeBody();
-  ASSERT_EQ(reader.Read(bytes), Status::kError);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kError);
   EXPECT_EQ(reader.error().status, 413);
 }
 
@@ -403,11 +403,11 @@ TEST(HttpReader, ALargeBodyMayBeHeldBackUntilItIsAskedFor) {
   HttpReader reader(kLimits);
   std::string_view bytes =
       "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n";
-  ASSERT_EQ(reader.Read(bytes), Status::kLargeBody);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kLargeBody);
   reader.AllowLargeBody();
-  ASSERT_EQ(reader.Read(bytes), Status::kContinue);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kContinue);
   bytes = "12345678";
-  ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kRequest);
   EXPECT_EQ(reader.request().body, "12345678");
 }
 
@@ -418,15 +418,15 @@ TEST(HttpReader, AsksForTheBodyThatIsHeldBack) {
   {
     const std::string gone = head;
     std::string_view bytes = gone;
-    ASSERT_EQ(reader.Read(bytes), Status::kContinue);
+    ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kContinue);
     EXPECT_TRUE(bytes.empty());
   }
   EXPECT_TRUE(reader.in_request());
   EXPECT_EQ(reader.request().Get(HttpName::kExpect), "100-Continue") << "its head can be looked at";
   std::string_view bytes;
-  EXPECT_EQ(reader.Read(bytes), Status::kMore) << "once only";
+  EXPECT_EQ(reader.Read(bytes), HttpReaderStatus::kMore) << "once only";
   bytes = "hello";
-  ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kRequest);
   EXPECT_EQ(reader.request().body, "hello");
   EXPECT_EQ(reader.request().host, "a");
 
@@ -450,7 +450,7 @@ TEST(HttpReader, PassesOverTwoEmptyLinesAndNoMore) {
 TEST(HttpReader, KnowsWhetherARequestHasBegun) {
   HttpReader reader;
   const auto after = [&](std::string_view bytes) {
-    while (reader.Read(bytes) == Status::kRequest && !bytes.empty()) {
+    while (reader.Read(bytes) == HttpReaderStatus::kRequest && !bytes.empty()) {
     }
     return reader.in_request();
   };
@@ -468,10 +468,10 @@ TEST(HttpReader, KnowsWhetherARequestHasBegun) {
 TEST(HttpReader, ReadsNothingAfterAnError) {
   HttpReader reader;
   std::string_view bytes = "nonsense\r\n";
-  EXPECT_EQ(reader.Read(bytes), Status::kError);
+  EXPECT_EQ(reader.Read(bytes), HttpReaderStatus::kError);
   const std::string good = Get("Host: a\r\n");
   bytes = good;
-  EXPECT_EQ(reader.Read(bytes), Status::kError);
+  EXPECT_EQ(reader.Read(bytes), HttpReaderStatus::kError);
   EXPECT_EQ(reader.error().status, 400);
 }
 
@@ -479,7 +479,7 @@ TEST(HttpReader, LeavesARequestWhereItLies) {
   const std::string text = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nxy";
   std::string_view bytes = text;
   HttpReader reader;
-  ASSERT_EQ(reader.Read(bytes), Status::kRequest);
+  ASSERT_EQ(reader.Read(bytes), HttpReaderStatus::kRequest);
   EXPECT_EQ(reader.request().method.data(), text.data());
   EXPECT_EQ(reader.request().body.data(), text.data() + text.size() - 2);
 }
@@ -494,7 +494,7 @@ TEST(HttpReader, AllocatesNothingInTheSteadyState) {
     int requests = 0;
     for (std::size_t at = 0; at < text.size(); at += piece) {
       std::string_view bytes = std::string_view(text).substr(at, piece);
-      while (reader.Read(bytes) == Status::kRequest) ++requests;
+      while (reader.Read(bytes) == HttpReaderStatus::kRequest) ++requests;
     }
     return requests;
   };

@@ -58,6 +58,7 @@ HttpResponse::HttpResponse(std::string& output, int status, std::string_view dat
                            const HttpResponseOptions& options)
     : output_(output),
       head_only_(options.head_only),
+      has_chunks_(options.minor_version > 0),
       has_length_(status >= 200 && status != 204 && status != 304) {
   if (const std::string_view line = UsualLine(status); !line.empty()) {
     output_.append(line);
@@ -132,6 +133,20 @@ std::string& HttpResponse::BeginBody(std::string_view content_type) {
   }
   body_at_ = output_.size();
   return output_;
+}
+
+void HttpResponse::BeginStream(std::string_view content_type) {
+  output_.append("\r\nContent-Type: ");
+  AppendValue(output_, content_type);
+  if (has_chunks_) output_.append("\r\nTransfer-Encoding: chunked");
+  output_.append(kHeadEnd);
+}
+
+void AppendChunk(std::string_view bytes, std::string& out) {
+  std::array<char, kDigits> digits;
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
+  out.append(digits.data(), end).append(kLineEnd).append(bytes).append(kLineEnd);
 }
 
 void HttpResponse::EndBody() {

@@ -51,13 +51,22 @@ class HttpResponse final : public HeaderSink {
   std::string& BeginBody(std::string_view content_type);
   void EndBody();
 
+  /// Ends the head of a response whose body is sent while it is made: in chunks (AppendChunk), or
+  /// to a client of HTTP/1.0 as it is, until the connection is closed.
+  void BeginStream(std::string_view content_type);
+
  private:
   void AddLength(std::size_t length);
 
   std::string& output_;
   std::size_t body_at_ = 0;
   bool head_only_;
+  bool has_chunks_;  ///< HTTP/1.1: of a streamed body.
   bool has_length_;  ///< 1xx, 204 and 304 say nothing about a body.
 };
+
+/// Appends a part of a streamed body: not empty, since an empty chunk is the last.
+void AppendChunk(std::string_view bytes, std::string& out);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 }  // namespace sluice::wire

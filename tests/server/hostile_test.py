@@ -99,7 +99,7 @@ class Guesses(unittest.TestCase):
             self.assertEqual(self.rules(server, self.TOKEN), 200, "the right token is not locked out")
             self.assertEqual(server.metric("rate_limiter_admin_token_failures_total", protocol="resp"), compared + 1)
             self.assertEqual(server.metric("rate_limiter_admin_token_failures_total", protocol="http"), 1)
-            self.assertEqual(len(server.log_lines("wrong admin token")), 1)
+            self.assertEqual(len(server.log_lines("wrong token")), 1)
 
     def test_are_too_easy_of_a_short_token(self):
         for flags in (("--admin-token", "x"), ("--admin-token", "only-15-letters")):

@@ -135,6 +135,20 @@ class Metrics(ServerTest):
             client.read_until(http2.HEADERS, http2.END_STREAM)
         self.read(server)
 
+    def provoke_entries(self):
+        server = self.serve("--state-dir", self.folder / "entries", rules=RULES)
+        effects = {
+            "block": "block", "allow": "allow", "unlimited": "unlimited", "limit": {"limit": 2}, "multiply": {"multiply": 2}
+        }  # fmt: skip
+        for name, effect in effects.items():
+            entry = {"match": {"api_key": f"c-{name}"}, "effect": effect}
+            self.assertEqual(server.request("PUT", f"/admin/v1/entries/{name}", entry).status, 200)
+            server.check(f"c-{name}")
+        for name, match in (("cidr", {"ip": "10.0.0.0/8"}), ("glob", {"api_key": {"glob": "x*"}})):
+            entry = {"match": match, "effect": "allow"}
+            self.assertEqual(server.request("PUT", f"/admin/v1/entries/{name}", entry).status, 200)
+        self.read(server)
+
     def provoke_modes(self):
         server = self.serve("--log-level", "debug", rules=RULES)
         for mode in ("shadow", "off", "on"):

@@ -57,8 +57,8 @@ class Server:
         self.log_reader.start()
         ports = {}
         for line in self.process.stdout:
-            if found := re.match(r"(?:HTTPS?|Redis protocol|gRPC) +(\w+)://127\.0\.0\.1:(\d+)", line):
-                ports[found[1]] = int(found[2])
+            if found := re.match(r"(HTTPS?|Redis protocol|gRPC|Admin) +(\w+)://127\.0\.0\.1:(\d+)", line):
+                ports["admin" if found[1] == "Admin" else found[2]] = int(found[3])
             if "curl" in line:
                 break
         else:
@@ -68,6 +68,7 @@ class Server:
         self.http, self.resp = ports.get("http"), ports.get("redis")
         self.https, self.rediss = ports.get("https"), ports.get("rediss")
         self.grpc, self.grpcs = ports.get("grpc"), ports.get("grpcs")
+        self.admin = ports.get("admin")
 
     def __enter__(self):
         return self

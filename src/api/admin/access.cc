@@ -12,23 +12,10 @@
 namespace sluice::api {
 namespace {
 
-using identity::Principal;
-using identity::Role;
+using identity::Login;
 using identity::TokenVerdict;
 using wire::HttpName;
 using wire::HttpRequest;
-
-// The token of "Bearer <token>"; the scheme in upper or lower case.
-std::string_view BearerToken(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() <= kScheme.size() ||
-      !EqualIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) {
-    return {};
-  }
-  authorization.remove_prefix(kScheme.size());
-  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
-  return authorization;
-}
 
 // Whether it is a header that proxies add to what they forward.
 bool IsOfProxies(std::string_view header) {
@@ -81,21 +68,44 @@ std::string_view WhyNotLocal(const Peer& peer, const std::vector<std::string>& h
   return {};
 }
 
-Access RefuseToken(TokenVerdict verdict, bool shows_one) {
+// Whether a browser may have sent a request for a page. It adds the user's certificate by itself.
+bool IsFromPage(const HttpRequest& request) {
+  return request.Find(HttpName::kOrigin) != nullptr || IsCrossSite(request);
+}
+
+Access Refuse(ProblemCode code, std::string detail) {
+  return {.problem = {.code = code, .detail = std::move(detail)}};
+}
+
+Access RefuseToken(TokenVerdict verdict) {
   if (verdict == TokenVerdict::kLimited) {
     return {.closes = true, .problem = {.code = ProblemCode::kTooManyAttempts}};
   }
-  return {.problem = {.code = ProblemCode::kUnauthorized,
-                      .detail = shows_one ? "the token is not the admin token"
-                                          : "this needs the admin token: send "
-                                            "Authorization: Bearer <token>"}};
+  return Refuse(ProblemCode::kUnauthorized,
+                "the token is not valid: it is wrong, was revoked or has expired");
 }
 
-Access Authorize(identity::PrincipalPointer principal, Role least) {
-  if (principal->Has(least)) return {.granted = true, .principal = std::move(principal)};
-  std::string detail = "this needs the role ";
-  detail.append(LabelOf(least)).append(", the caller has ").append(LabelOf(principal->role));
-  return {.problem = {.code = ProblemCode::kForbidden, .detail = std::move(detail)}};
+Access Authorize(identity::PrincipalPointer principal, const Requirement& requirement) {
+  if (!principal->Has(requirement.least)) {
+    std::string detail = "this needs the role ";
+    detail.append(LabelOf(requirement.least)).append(", the caller has ");
+    return Refuse(ProblemCode::kForbidden, detail.append(LabelOf(principal->role)));
+  }
+  if (requirement.needs_whole_scope && !principal->scope.empty()) {
+    return Refuse(ProblemCode::kForbidden, OutOfScope(*principal));
+  }
+  return {.granted = true, .principal = std::move(principal)};
+}
+
+// The token of a request; empty: it has none. Several are none that is right.
+std::string_view TokenOf(const HttpRequest& request, const Requirement& requirement) {
+  std::string_view token;
+  for (const wire::HttpHeader& header : request.headers) {
+    if (header.id != HttpName::kOther || !EqualIgnoringCase(header.name, kTokenHeader)) continue;
+    token = token.empty() ? header.value : kTokenHeader;
+  }
+  if (!token.empty() || !requirement.has_own_authorization) return token;
+  return BearerToken(request.Get(HttpName::kAuthorization));
 }
 
 // Returns a media type without its parameters.
@@ -105,17 +115,27 @@ std::string_view EssenceOf(std::string_view type) {
 
 }  // namespace
 
-const identity::PrincipalPointer& LocalPrincipal() {
-  static const auto local = std::make_shared<const Principal>(Principal{
-      .name = "local", .role = Role::kAdmin, .authentication = identity::Authentication::kLocal});
-  return local;
+std::string_view BearerToken(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() <= kScheme.size() ||
+      !EqualIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) {
+    return {};
+  }
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
+
+std::string OutOfScope(const identity::Principal& principal) {
+  return "the caller's scope is rules whose ids begin with \"" + principal.scope +
+         "\", and this changes others";
 }
 
 Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::string_view token) {
   const bool is_shared =
       peer.is_local || !peer.ip || services.identifier().proxies().TrustsPeer(peer.ip);
-  Login login = services.admin().CheckToken(
-      token, peer.ip, is_shared ? identity::Lockout::kNo : identity::Lockout::kYes);
+  Login login = services.admin().authenticator().Check(
+      token, peer.ip, is_shared ? identity::Lockout::kNo : identity::Lockout::kYes, services.now());
   if (login.verdict != TokenVerdict::kRight) {
     services.CountTokenFailure(protocol, peer, login.verdict);
   }
@@ -124,19 +144,32 @@ Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::
 
 Access CheckHttpAccess(ServerServices& services, const Peer& peer,
                        const std::vector<std::string>& hosts, const HttpRequest& request,
-                       Role least) {
-  if (least <= Role::kChecker) return {.granted = true};
-  if (services.admin().has_admin_token()) {
-    const std::string_view token = BearerToken(request.Get(HttpName::kAuthorization));
-    if (token.empty()) return RefuseToken(TokenVerdict::kWrong, false);
+                       const Requirement& requirement) {
+  if (!NeedsRole(services, requirement.least)) return {.granted = true};
+  identity::Authenticator& authenticator = services.admin().authenticator();
+  const std::string_view token = TokenOf(request, requirement);
+  if (authenticator.IsCredential(token)) {
     Login login = LogIn(services, Protocol::kHttp, peer, token);
-    if (login.verdict != TokenVerdict::kRight) return RefuseToken(login.verdict, true);
-    return Authorize(std::move(login.principal), least);
+    if (login.verdict != TokenVerdict::kRight) return RefuseToken(login.verdict);
+    return Authorize(std::move(login.principal), requirement);
+  }
+  if (auto principal = authenticator.FindCertificate(peer.tls_subject)) {
+    if (!IsFromPage(request)) return Authorize(std::move(principal), requirement);
+    return Refuse(ProblemCode::kForbidden,
+                  "a page in a browser has sent this request: with a certificate and without a "
+                  "token such are refused");
+  }
+  const bool trusts_local = authenticator.trusts_local();
+  if (!trusts_local || (!peer.is_local && authenticator.has_tokens())) {
+    return Refuse(ProblemCode::kUnauthorized,
+                  requirement.has_own_authorization
+                      ? "this needs a token: send Authorization: Bearer <token>"
+                      : "this needs a token: the proxy must send it in X-Sluice-Token");
   }
   const std::string_view why =
       peer.is_local ? WhyNotLocal(peer, hosts, request) : std::string_view();
-  if (peer.is_local && why.empty()) return Authorize(LocalPrincipal(), least);
-  return {.problem = {.code = ProblemCode::kForbidden, .detail = std::string(why)}};
+  if (peer.is_local && why.empty()) return Authorize(identity::LocalPrincipal(), requirement);
+  return Refuse(ProblemCode::kForbidden, std::string(why));
 }
 
 std::string_view BodyType(const HttpRequest& request) {

@@ -9,35 +9,55 @@
 #include "answer/problem.h"
 #include "api/admin/admin_services.h"
 #include "api/server_services.h"
-#include "identity/principal.h"
-#include "identity/token_guard.h"
+#include "identity/authenticator.h"
 #include "wire/http_request.h"
 
 namespace sluice::api {
 
 /// Finds the principal of a token that a client shows. Counts wrong ones, and bounds them: see
 /// identity::TokenGuard. After kLimited the connection must be closed.
-[[nodiscard]] Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer,
-                          std::string_view token);
+[[nodiscard]] identity::Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer,
+                                    std::string_view token);
 
-/// Returns the principal of a local client, which is an administrator where no token is set.
-[[nodiscard]] const identity::PrincipalPointer& LocalPrincipal();
+/// Whether a caller with this principal needs a credential for a row of a table with this role.
+[[nodiscard]] inline bool NeedsRole(ServerServices& services, identity::Role least) {
+  return least > identity::Role::kChecker || (least == identity::Role::kChecker &&
+                                              services.admin().authenticator().checks_need_token());
+}
+
+/// The header that brings a token where `Authorization` is the end client's: with forward-auth.
+inline constexpr std::string_view kTokenHeader = "x-sluice-token";
+
+/// Returns the token of "Bearer <token>", the scheme in upper or lower case; empty: there is none.
+[[nodiscard]] std::string_view BearerToken(std::string_view authorization);
+
+/// Returns the reason why a principal may not change something outside of its scope.
+[[nodiscard]] std::string OutOfScope(const identity::Principal& principal);
 
 /// Whether a request may use a route.
 struct Access {
   bool granted = false;
   bool closes = false;                     ///< Too many wrong tokens: close the connection.
-  identity::PrincipalPointer principal{};  ///< May be null where the route needs no role.
+  identity::PrincipalPointer principal{};  ///< Null where the route needs no role.
   Problem problem{};                       ///< The reason, unless it is granted.
 };
 
-/// Returns whether a request has at least this role: by its token where one is set. Else by being
-/// local, if it is certain: a page in a browser is not its user, and a proxy speaks for its
-/// clients. `hosts` are names, beside `localhost`, under which the server may be called without a
-/// token, as NormalizeHost writes them.
+/// What a request must have for a route.
+struct Requirement {
+  identity::Role least = identity::Role::kNone;
+  /// It changes what a token with a scope may not change: only one without may use it.
+  bool needs_whole_scope = false;
+  bool has_own_authorization = true;  ///< False: `Authorization` is the end client's.
+};
+
+/// Returns whether a request has at least this role: by its token or its certificate. Else, where
+/// the settings have no credentials, by being local, if it is certain: a page in a browser is not
+/// its user, and a proxy speaks for its clients. `hosts` are names, beside `localhost`, under which
+/// the server may be called without a token, as NormalizeHost writes them.
 [[nodiscard]] Access CheckHttpAccess(ServerServices& services, const Peer& peer,
                                      const std::vector<std::string>& hosts,
-                                     const wire::HttpRequest& request, identity::Role least);
+                                     const wire::HttpRequest& request,
+                                     const Requirement& requirement);
 
 enum class BodyUse : std::uint8_t {
   kJson,

@@ -11,16 +11,15 @@
 
 #include "api/peer.h"
 #include "base/live.h"
-#include "base/network.h"
 #include "control/version.h"
-#include "identity/principal.h"
-#include "identity/token_guard.h"
+#include "identity/authenticator.h"
 #include "limiter/limiter.h"
 #include "match/rule_set.h"
 #include "telemetry/prometheus_text.h"
 
 namespace sluice::api {
 
+class InsightServices;
 class RuleTasks;
 
 using telemetry::MetricsFormat;
@@ -38,12 +37,6 @@ struct Health {
   std::vector<Condition> conditions;
 };
 
-/// The result of showing a token.
-struct Login {
-  identity::TokenVerdict verdict = identity::TokenVerdict::kWrong;
-  identity::PrincipalPointer principal{};  ///< Set with kRight.
-};
-
 /// Interface of the server that sessions call for administration and for reports about the server.
 /// One object for each event loop, used on that loop's thread only. The server implements it
 /// (server/administration.h).
@@ -51,11 +44,9 @@ class AdminServices {
  public:
   virtual ~AdminServices() = default;
 
-  [[nodiscard]] virtual bool has_admin_token() const = 0;
-  /// Finds the principal of a token. Sessions call LogIn (api/admin/access.h), which also counts
-  /// failures.
-  [[nodiscard]] virtual Login CheckToken(std::string_view token, const std::optional<Address>& from,
-                                         identity::Lockout lockout) = 0;
+  /// Finds the principals of credentials. Sessions call LogIn (api/admin/access.h), which also
+  /// counts failures.
+  [[nodiscard]] virtual identity::Authenticator& authenticator() = 0;
 
   [[nodiscard]] virtual Health CheckHealth() = 0;
   [[nodiscard]] virtual Live<match::RuleSet>& rules() = 0;
@@ -72,8 +63,16 @@ class AdminServices {
   /// Whether the rules come from the control store, not from a file.
   [[nodiscard]] virtual bool has_stored_rules() const { return true; }
 
+  /// Reports about recent calls; null: there are none.
+  [[nodiscard]] virtual InsightServices* insight() { return nullptr; }
+
   /// Appends an administrator's action, such as "enforcement.set", to the audit log.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
+
+  /// Logs a request that changes something, such as "PUT" of "/admin/log-level", with its author.
+  virtual void LogChange(const control::Origin& /*origin*/, std::string_view /*request*/,
+                         std::string_view /*target*/) {}
 
   // ---- Slow operations: they run on a thread of their own, once for all callers that wait. `done`
   // runs in a later turn of this loop, or never if the server stops first.

@@ -46,17 +46,11 @@ void AuditOperation(ServerServices& services, control::Origin origin,
                     limiter::CheckRequest& check) {
   using store::Operation;
   if (check.operation != Operation::kReset && check.operation != Operation::kGrant) return;
-  if (services.admin().rule_tasks() == nullptr) return;
   const bool grants = check.operation == Operation::kGrant;
   std::string target = DescribeTarget(services.identifier(), check);
   if (grants) target += (target.empty() ? "" : ", ") + ("amount=" + std::to_string(check.cost));
   services.admin().Audit(std::move(origin), grants ? "limits.grant" : "limits.reset",
                          std::move(target));
-}
-
-const identity::Principal& Anonymous() {
-  static const identity::Principal anonymous;
-  return anonymous;
 }
 
 }  // namespace sluice::api

@@ -16,7 +16,4 @@ namespace sluice::api {
 /// the record has the digest.
 void AuditOperation(ServerServices& services, control::Origin origin, limiter::CheckRequest& check);
 
-/// Returns the principal of a client that has not authenticated.
-[[nodiscard]] const identity::Principal& Anonymous();
-
 }  // namespace sluice::api

@@ -102,16 +102,6 @@ void AppendImpactDetails(const simulate::Impact& impact, JsonWriter& json) {
   json.EndArray().EndObject();
 }
 
-void AppendImpact(const control::ChangeImpact& impact, JsonWriter& json) {
-  json.Key("impact");
-  if (impact.details) {
-    AppendImpactDetails(*impact.details, json);
-  } else {
-    json.Null();
-    json.Key("impact_unavailable").String(impact.unavailable_reason);
-  }
-}
-
 void AppendNode(const control::NodeStatus& status, WallTime now, JsonWriter& json) {
   const control::NodeRecord& node = status.node;
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - node.last_seen);
@@ -143,23 +133,6 @@ void AppendNode(const control::NodeStatus& status, WallTime now, JsonWriter& jso
   AppendOptionalText(node.breaker, json);
 }
 
-void AppendPropagation(const control::Propagation& propagation, JsonWriter& json) {
-  json.Key("applied").Uint(propagation.applied);
-  json.Key("of").Uint(propagation.of);
-  json.Key("lagging").BeginArray();
-  for (const control::LaggingNode& lagging : propagation.lagging) {
-    json.BeginObject();
-    json.Key("node").String(lagging.status.node.id);
-    json.Key("address").String(lagging.status.node.address);
-    json.Key("state").String(control::NameOf(lagging.status.state));
-    json.Key("version");
-    AppendId(lagging.status.node.active.id, json);
-    json.Key("reason").String(lagging.reason);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
 void AppendInfo(const control::VersionInfo& info, JsonWriter& json) {
   json.Key("version").String(ToText(info.ref.id));
   json.Key("etag").String(EntityTag(info.ref));
@@ -178,6 +151,33 @@ void AppendInfo(const control::VersionInfo& info, JsonWriter& json) {
 }
 
 }  // namespace
+
+void AppendImpact(const control::ChangeImpact& impact, JsonWriter& json) {
+  json.Key("impact");
+  if (impact.details) {
+    AppendImpactDetails(*impact.details, json);
+  } else {
+    json.Null();
+    json.Key("impact_unavailable").String(impact.unavailable_reason);
+  }
+}
+
+void AppendPropagation(const control::Propagation& propagation, JsonWriter& json) {
+  json.Key("applied").Uint(propagation.applied);
+  json.Key("of").Uint(propagation.of);
+  json.Key("lagging").BeginArray();
+  for (const control::LaggingNode& lagging : propagation.lagging) {
+    json.BeginObject();
+    json.Key("node").String(lagging.status.node.id);
+    json.Key("address").String(lagging.status.node.address);
+    json.Key("state").String(control::NameOf(lagging.status.state));
+    json.Key("version");
+    AppendId(lagging.status.node.active.id, json);
+    json.Key("reason").String(lagging.reason);
+    json.EndObject();
+  }
+  json.EndArray();
+}
 
 void AppendChangeResult(const control::ChangeResult& result, JsonWriter& json) {
   json.BeginObject();

@@ -21,6 +21,11 @@ void AppendChangeResult(const control::ChangeResult& result, JsonWriter& json);
 /// `difference`, `impact`; each only if there is something to say. Inside an object.
 void AppendChangeProblem(const control::ChangeResult& result, JsonWriter& json);
 
+/// Appends `impact` or the reason why there is none. Inside an object.
+void AppendImpact(const control::ChangeImpact& impact, JsonWriter& json);
+/// Appends `applied`, `of` and `lagging`. Inside an object.
+void AppendPropagation(const control::Propagation& propagation, JsonWriter& json);
+
 /// Appends {"versions": […]}, the newest first.
 void AppendVersions(const std::vector<control::VersionInfo>& versions, JsonWriter& json);
 /// Appends a version with its text.

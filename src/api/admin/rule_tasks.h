@@ -8,6 +8,7 @@
 
 namespace sluice::control {
 class ControlStore;
+class EntryService;
 class RecordService;
 class RuleService;
 }  // namespace sluice::control
@@ -22,7 +23,8 @@ struct ControlServices {
   /// With rules from a file, for nodes and the audit log only.
   control::RuleService& rules;
   control::RecordService& records;
-  control::ControlStore& store;             ///< For reports of nodes.
+  control::ControlStore& store;  ///< For reports of nodes.
+  control::EntryService& entries;
   const simulate::TrafficSampler* traffic;  ///< Null: calls are not sampled.
   /// Reads the text of the rule file; empty: the rules come from a store.
   std::function<Result<std::string>()> read_rule_file{};

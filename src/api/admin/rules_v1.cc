@@ -83,6 +83,11 @@ void Change(HttpExchange& exchange, ChangeKind kind, std::string_view parameter)
     auto target = ReadPathParameter(exchange, parameter);
     if (!target) return;
     change.target = *std::move(target);
+    if (exchange.route->checks_scope && !exchange.principal().Covers(change.target)) {
+      return exchange.Refuse({.code = ProblemCode::kForbidden,
+                              .field = std::string(parameter),
+                              .detail = OutOfScope(exchange.principal())});
+    }
   }
   const bool has_text = kind == ChangeKind::kPutDocument || kind == ChangeKind::kPutRule ||
                         kind == ChangeKind::kPutTier;

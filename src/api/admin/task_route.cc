@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/admin/admin_services.h"
+#include "api/admin/insight_services.h"
 #include "api/http/routes.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -73,6 +74,22 @@ void RunTask(HttpExchange& exchange, TaskKind kind,
               [state, wait](ControlServices& services) { state->reply = wait(services); },
               [done](bool /*waited*/) { done(); });
         });
+  };
+}
+
+void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReader& reader)> task) {
+  InsightServices* const insight = exchange.admin().insight();
+  if (insight == nullptr) return exchange.Refuse({.code = ProblemCode::kNotFound});
+  const auto state = std::make_shared<TaskState>();
+  HttpCall& call = exchange.MakeCall(AnswerTask);
+  call.kept = state;
+  call.work = [insight, state, task = std::move(task)](const std::function<void()>& done) {
+    state->ran = true;
+    const bool runs =
+        insight->Run([state, task](InsightReader& reader) { state->reply = task(reader); }, done);
+    if (runs) return;
+    state->ran = false;
+    done();
   };
 }
 

@@ -45,6 +45,10 @@ void RunTask(HttpExchange& exchange, TaskKind kind,
 void RunRuleTask(HttpExchange& exchange, TaskKind kind,
                  std::function<TaskReply(ControlServices& services)> task);
 
+struct InsightReader;
+/// Runs a report about recent calls on the thread that collects them, and sends its reply.
+void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReader& reader)> task);
+
 /// Returns a parameter of the request's path, decoded. Nothing: it can't be decoded, and the
 /// request was refused.
 [[nodiscard]] std::optional<std::string> ReadPathParameter(HttpExchange& exchange,

@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kMethods = std::to_array<GrpcMethod>({
     {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GrpcKind::kUnary,
-     AskShouldRateLimit, nullptr},
+     AskShouldRateLimit, nullptr, identity::Role::kChecker},
     {"/grpc.health.v1.Health/Check", GrpcKind::kUnary, AskHealthCheck, nullptr},
     {"/grpc.health.v1.Health/Watch", GrpcKind::kWatch, AskHealthWatch, PollHealth},
     {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,

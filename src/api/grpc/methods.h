@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/grpc/call.h"
+#include "identity/principal.h"
 
 namespace sluice::api {
 
@@ -26,6 +27,8 @@ struct GrpcMethod {
   /// Of a kWatch: writes `reply` anew. Run after `ask`, then about once a second, and when the
   /// server begins to end; the reply is sent if it differs from the last.
   void (*poll)(GrpcCall& call) = nullptr;
+  /// The least role that a caller needs. kChecker: only if the server requires tokens of checks.
+  identity::Role role = identity::Role::kNone;
 };
 
 /// All methods of all services; sorted by path.

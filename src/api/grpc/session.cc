@@ -88,6 +88,37 @@ void GrpcSession::OnHeader(wire::Http2Stream& of, std::string_view name, std::st
     stream.encoding = EncodingOf(value);
   } else if (name == "grpc-accept-encoding") {
     stream.accepts_gzip = Lists(value, "gzip");
+  } else if (name == "authorization") {
+    if (stream.method == nullptr || !NeedsRole(loop_.services(), stream.method->role)) return;
+    // Of several, none is right.
+    stream.token = stream.token.empty() ? BearerToken(value) : std::string_view("several");
+  }
+}
+
+// Refuses a call whose caller lacks the method's role. A wrong token beyond the bound ends the
+// connection.
+void GrpcSession::CheckRole(GrpcStream& stream) {
+  ServerServices& services = loop_.services();
+  const identity::Role least = stream.method->role;
+  if (!NeedsRole(services, least)) return;
+  identity::Authenticator& authenticator = services.admin().authenticator();
+  identity::PrincipalPointer principal = authenticator.FindCertificate(peer_.tls_subject);
+  if (authenticator.IsCredential(stream.token)) {
+    identity::Login login = LogIn(services, Protocol::kGrpc, peer_, stream.token);
+    if (login.verdict == identity::TokenVerdict::kLimited) {
+      Refuse(stream, GrpcStatus::kResourceExhausted, "too many wrong tokens from this address");
+      return Leave();
+    }
+    principal = std::move(login.principal);
+  } else if (!principal && peer_.is_local && authenticator.trusts_local()) {
+    principal = identity::LocalPrincipal();
+  }
+  if (!principal) {
+    return Refuse(stream, GrpcStatus::kUnauthenticated,
+                  "this needs a valid token: send the metadata authorization: Bearer <token>");
+  }
+  if (!principal->Has(least)) {
+    Refuse(stream, GrpcStatus::kPermissionDenied, "the caller lacks the role");
   }
 }
 
@@ -111,6 +142,7 @@ void GrpcSession::OnHeaders(wire::Http2Stream& of) {
     return Refuse(stream, GrpcStatus::kInvalidArgument,
                   "grpc-timeout is up to eight digits and one of H, M, S, m, u, n");
   }
+  CheckRole(stream);
 }
 
 void GrpcSession::OnData(wire::Http2Stream& of, std::string_view bytes) {

@@ -65,6 +65,7 @@ class GrpcSession final : public CallSession, private wire::Http2Handler {
   void Begin(GrpcStream& stream, wire::Compressed compressed);
   void Send(GrpcStream& stream, std::string_view message);
   void Reply(GrpcStream& stream, std::string_view message);
+  void CheckRole(GrpcStream& stream);
   void Refuse(GrpcStream& stream, wire::GrpcStatus why, std::string_view message);
   void RefuseHttp(GrpcStream& stream, std::string_view status);
   void CountHeld(GrpcStream& stream, std::size_t held);

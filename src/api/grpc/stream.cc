@@ -12,6 +12,8 @@ void GrpcStream::Clear() {
   encoding = Encoding::kIdentity;
   accepts_gzip = false;
   bad_timeout = false;
+  if (token.capacity() > kKept) std::string().swap(token);
+  token.clear();
   timeout.reset();
   seen_sent = 0;
   refused = false;

@@ -31,6 +31,7 @@ struct GrpcStream : wire::Http2Stream {
   Encoding encoding = Encoding::kIdentity;
   bool accepts_gzip = false;
   bool bad_timeout = false;
+  std::string token;  ///< Of the metadata `authorization`; kept only if the method needs a role.
   std::optional<Micros> timeout;
   WallTime began{};           ///< When its headers were there: from then on the timeout counts.
   SteadyTime since{};         ///< When it last came further, as far as the session knew the time.

@@ -129,7 +129,8 @@ void RunIndex(HttpExchange& exchange) {
   json.Key("version").String(exchange.services().version());
   json.Key("links").BeginObject();
   for (const HttpRoute& route : HttpRoutes()) {
-    if (!route.index_name.empty()) json.Key(route.index_name).String(route.path);
+    if (!route.index_name.empty() && route.IsServedOn(exchange.surface))
+      json.Key(route.index_name).String(route.path);
   }
   json.EndObject();
   json.Key("documentation").String("docs/README.md");

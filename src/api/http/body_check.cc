@@ -117,6 +117,8 @@ void AnswerDescriptors(HttpCall& call, std::string& out) {
   HttpResponse response(out, status, loop.services().http_date(), call.response_options);
   if (!judged) {
     if (status == 503) response.Add("Retry-After", 1);
+    const bool ends = check.ruling == Ruling::kBlocked && check.block_rest > Micros{0};
+    if (ends) response.Add("Retry-After", SecondsOf(check.block_rest));
     return FinishWithProblem(ProblemOf(check, answer), response);
   }
   const Micros wait = WaitOf(check);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "answer/rate_limit_headers.h"
+#include "api/http/caller_answer.h"
 #include "api/http/decision_body.h"
 #include "base/ascii.h"
 #include "base/parse_number.h"
@@ -26,6 +27,10 @@ void Respond(HttpCall& call, int status, const HttpAnswer& answer, std::string& 
   const Micros wait = WaitOf(part.check);
   AddRateLimitHeaders(part.check, now, loop.options().header_style,
                       wait > Micros{0} ? loop.Jitter(wait) : Micros{0}, response);
+  if (loop.options().denial_id_in_header) {
+    const std::string_view id = loop.DenialIdOf(part.check);
+    if (!id.empty()) response.Add(kDenialIdHeader, id);
+  }
   AppendDecision(part, answer, now, response.BeginBody("application/json"));
   response.EndBody();
 }

@@ -29,14 +29,17 @@ void AnswerCaller(HttpCall& call, Reader reader, std::string_view body, std::str
     return FinishWithProblem(ProblemOf(check, answer), response);
   }
   const WallTime now = loop.services().now();
-  const Denial denial(check, answer, call.wants_problem);
   const bool passes = answer.status == 200;
+  const std::string_view id = passes ? std::string_view() : loop.DenialIdOf(check);
+  const bool in_body = loop.options().denial_id_in_body;
+  const Denial denial(check, answer, call.wants_problem, in_body ? id : std::string_view());
   wire::HttpResponse response =
       Begin(loop, call.response_options, reader, passes ? 200 : denial.status(), out);
   const Micros wait = WaitOf(check);
   AddRateLimitHeaders(check, now, loop.options().header_style,
                       wait > Micros{0} ? loop.Jitter(wait) : Micros{0}, response);
   if (passes) return response.Finish("application/json", body);
+  if (!id.empty() && loop.options().denial_id_in_header) response.Add(kDenialIdHeader, id);
   denial.AddHeaders(response);
   denial.AppendBody(now, response.BeginBody(denial.content_type()));
   response.EndBody();

@@ -8,6 +8,8 @@
 
 namespace sluice::api {
 
+inline constexpr std::string_view kDenialIdHeader = "X-RateLimit-Denial-Id";
+
 /// The recipient of an answer about the caller.
 enum class Reader : std::uint8_t {
   kCaller,  ///< The caller itself.

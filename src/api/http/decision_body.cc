@@ -131,6 +131,12 @@ bool TookNothing(const Receipt& receipt) {
 void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now,
                     std::string& out) {
   AppendVerdicts(part.check, part.key, answer, out);
+  HttpLoop& loop = HttpCallOf(part).loop;
+  if (loop.options().denial_id_in_body) {
+    if (const std::string_view id = loop.DenialIdOf(part.check); !id.empty()) {
+      out.append(R"(,"denialId":")").append(id).append("\"");
+    }
+  }
   if (part.gives_receipt) AppendReceipt(part, now, out);
   out += '}';
 }

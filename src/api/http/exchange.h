@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "api/http/call.h"
 #include "api/http/loop.h"
 #include "api/http/problem_response.h"
+#include "api/http/stream.h"
 #include "api/server_services.h"
 #include "wire/http_request.h"
 #include "wire/http_response.h"
@@ -17,6 +19,7 @@
 namespace sluice::api {
 
 struct HttpRoute;
+enum class HttpSurface : std::uint8_t;
 
 /// One request that a route handles. A route either answers it at once, or leaves a `call` with
 /// checks to decide.
@@ -26,17 +29,19 @@ struct HttpExchange {
   const wire::HttpRequest& request;
   wire::HttpResponseOptions response_options;
   std::string& out;
+  HttpSurface surface;               ///< The listener of the connection.
   const HttpRoute* route = nullptr;  ///< Set while the route runs.
   /// The authenticated client. Null: the route needs none, and nothing was checked.
   identity::PrincipalPointer authenticated{};
   std::unique_ptr<HttpCall> call{};
+  std::unique_ptr<HttpStream> stream{};  ///< The rest of the response, if it has begun one.
 
   [[nodiscard]] ServerServices& services() const { return loop.services(); }
   [[nodiscard]] AdminServices& admin() const { return loop.services().admin(); }
 
   /// Returns the client and what it may do; without a role if it has not authenticated.
   [[nodiscard]] const identity::Principal& principal() const {
-    return authenticated ? *authenticated : Anonymous();
+    return authenticated ? *authenticated : *identity::AnonymousPrincipal();
   }
   /// Returns the author of a change that this request makes.
   [[nodiscard]] control::Origin Origin() const { return OriginOf(principal(), peer); }
@@ -60,6 +65,15 @@ struct HttpExchange {
     constexpr std::size_t kLong = 16384;
     call->is_long = request.body.size() + request.query.size() > kLong;
     return *call;
+  }
+  /// Writes the head of a response whose body follows while the client stays. The connection is
+  /// closed after it.
+  void BeginStream(std::string_view content_type, std::unique_ptr<HttpStream> body) {
+    response_options.keep_alive = false;
+    wire::HttpResponse response = Respond(200);
+    response.Add("Cache-Control", "no-store");
+    response.BeginStream(content_type);
+    stream = std::move(body);
   }
   /// Takes it back: there is something wrong with the request.
   void RefuseCall(const Problem& problem) {

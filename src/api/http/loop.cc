@@ -10,6 +10,7 @@ HttpLoop::HttpLoop(ServerServices& services, const HttpOptions& options)
     : services_(services),
       options_(options),
       receipts_(options.receipt_secret, options.receipt_lifetime),
+      denial_ids_(options.receipt_secret),
       json_(std::make_unique<JsonBody>()),
       limits_(options.request_limits),
       batch_(services, Protocol::kHttp),
@@ -20,6 +21,17 @@ HttpLoop::~HttpLoop() = default;
 std::span<char> HttpLoop::Room(std::size_t size) {
   if (room_.size() < size) room_.resize(size);
   return room_;
+}
+
+std::string_view HttpLoop::DenialIdOf(const limiter::CheckRequest& check) {
+  denial_id_.clear();
+  const bool is_sent = options_.denial_id_in_body || options_.denial_id_in_header;
+  if (!is_sent || !IsDeniedByLimit(check)) return {};
+  const RulesMark rules = services_.rules_mark();
+  RecordAttributes room;
+  const auto record = RecordOf(Protocol::kHttp, check, services_.now(), rules.number, room);
+  denial_ids_.Append(FactsOf(record, rules.fingerprint), denial_id_);
+  return denial_id_;
 }
 
 Micros HttpLoop::Jitter(Micros wait) {

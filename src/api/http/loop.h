@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/call_session.h"
+#include "api/denial_id.h"
 #include "api/http/call.h"
 #include "api/http/options.h"
 #include "api/limit_cache.h"
@@ -33,6 +34,9 @@ class HttpLoop {
   [[nodiscard]] ServerServices& services() { return services_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
+  /// Returns the id of a check that a limit denied; empty for others, and if no response has it.
+  /// Valid until the next call.
+  [[nodiscard]] std::string_view DenialIdOf(const limiter::CheckRequest& check);
   [[nodiscard]] JsonBody& json() { return *json_; }
   /// Cache of the limits in requests.
   [[nodiscard]] LimitCache& limits() { return limits_; }
@@ -68,6 +72,8 @@ class HttpLoop {
   ServerServices& services_;
   const HttpOptions options_;
   ReceiptSigner receipts_;
+  const DenialIds denial_ids_;
+  std::string denial_id_;
   std::unique_ptr<JsonBody> json_;
   LimitCache limits_;
   CheckBatch batch_;

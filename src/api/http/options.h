@@ -50,6 +50,9 @@ struct HttpOptions {
   RequestLimitBounds request_limits;
   /// Signs receipts; the same in all processes that share a store. Empty: one of this process.
   std::string receipt_secret;
+  /// Where the id of a denial is sent to clients.
+  bool denial_id_in_body = true;
+  bool denial_id_in_header = false;
   Micros receipt_lifetime = std::chrono::hours(1);
   /// Settled receipts that a key remembers, until they expire; past it, settlements get 503.
   std::uint32_t max_settled_per_key = store::Settlement::kMaxPerKey;

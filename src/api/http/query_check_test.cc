@@ -267,6 +267,7 @@ TEST_F(QueryCheckTest, LimitsThatRequestsBringAreSwitchedOffAndToShadow) {
 }
 
 TEST_F(QueryCheckTest, PingIsBehindTheLimiter) {
+  options_.denial_id_in_body = false;
   Load("rules: [{ id: ping, algorithm: fixed_window, limit: 1, window: 60 }]");
   const std::string_view key = "X-API-Key: demo-key\r\n";
   const Heard heard = Get("/api/ping", key);

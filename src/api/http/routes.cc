@@ -11,13 +11,15 @@ using enum identity::Role;
 using enum RouteUse;
 using enum wire::HttpMethod;
 
+constexpr bool kChecksScope = true;
+
 // All routes with parameters begin so: other paths are not compared with them.
 constexpr std::string_view kPathsWithParameters = "/admin/v1/";
 
 // The routes beside those of admin/admin.cc, frequent ones first. A path with parameters follows
 // those that are more specific.
 constexpr std::array kRoutes = std::to_array<HttpRoute>({
-    {"/api/v1/rate-limit/check", kGet, kChecker, RunQueryCheck, kChecks, "check"},
+    {"/api/v1/rate-limit/check", kGet, kChecker, RunQueryCheck, kChecks, false, "check"},
     {"/api/v1/rate-limit/check", kPost, kChecker, RunBodyCheck, kChecks},
     {"/v1/auth", kAnyMethod, kChecker, RunAuth, kChecks},
     {"/v1/auth/nginx", kAnyMethod, kChecker, RunNginxAuth, kChecks},
@@ -33,14 +35,14 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/api/v1/rate-limit/cancel", kPost, kChecker, RunCancel, kChecks},
     {"/json", kPost, kChecker, RunEnvoyJson, kChecks},
     {"/healthcheck", kGet, kNone, RunHealthCheck, kOperators},
-    {"/livez", kGet, kNone, RunLive, kOperators, "live"},
-    {"/readyz", kGet, kNone, RunReady, kOperators, "ready"},
-    {"/version", kGet, kNone, RunVersion, kOperators, "version"},
-    {"/metrics", kGet, kNone, RunMetrics, kOperators, "metrics"},
-    {"/actuator/prometheus", kGet, kNone, RunMetrics, kOperators},
-    {"/actuator/health", kGet, kNone, RunHealth, kOperators, "health"},
+    {"/livez", kGet, kNone, RunLive, kOperators, false, "live"},
+    {"/readyz", kGet, kNone, RunReady, kOperators, false, "ready"},
+    {"/version", kGet, kNone, RunVersion, kOperators, false, "version"},
+    {"/metrics", kGet, kNone, RunMetrics, kMetrics, false, "metrics"},
+    {"/actuator/prometheus", kGet, kNone, RunMetrics, kMetrics},
+    {"/actuator/health", kGet, kNone, RunHealth, kOperators, false, "health"},
     {"/actuator/info", kGet, kNone, RunInfo, kOperators},
-    {"/openapi.json", kGet, kNone, RunOpenApi, kGeneral, "openapi"},
+    {"/openapi.json", kGet, kNone, RunOpenApi, kGeneral, false, "openapi"},
     {"/", kGet, kNone, RunIndex},
     {"/admin/grant", kPost, kOperator, RunGrant, kChecks},
     {"/admin/inspect", kGet, kViewer, RunInspect, kChecks},
@@ -50,16 +52,29 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/admin/v1/rules/versions/{from}...{to}", kGet, kViewer, RunCompareVersions},
     {"/admin/v1/rules/versions/{version}", kGet, kViewer, RunGetVersion},
     {"/admin/v1/rules/versions/{version}/restore", kPost, kEditor, RunRestoreVersion},
-    {"/admin/v1/rules/{id}", kPut, kEditor, RunPutRule, kDocuments},
-    {"/admin/v1/rules/{id}", kDelete, kEditor, RunDeleteRule},
+    {"/admin/v1/rules/{id}", kPut, kEditor, RunPutRule, kDocuments, kChecksScope},
+    {"/admin/v1/rules/{id}", kDelete, kEditor, RunDeleteRule, kGeneral, kChecksScope},
     {"/admin/v1/tiers/{name}", kPut, kEditor, RunPutTier, kDocuments},
     {"/admin/v1/tiers/{name}", kDelete, kEditor, RunDeleteTier},
     {"/admin/v1/enforcement", kGet, kViewer, RunGetFleetEnforcement},
     {"/admin/v1/enforcement", kPut, kEditor, RunPutFleetEnforcement},
     {"/admin/v1/enforcement", kDelete, kEditor, RunDeleteFleetEnforcement},
+    {"/admin/v1/entries", kGet, kViewer, RunListEntries},
+    {"/admin/v1/entries:batch", kPost, kOperator, RunChangeEntries, kDocuments, kChecksScope},
+    {"/admin/v1/entries/{id}", kGet, kViewer, RunGetEntry},
+    {"/admin/v1/entries/{id}", kPut, kOperator, RunPutEntry, kGeneral, kChecksScope},
+    {"/admin/v1/entries/{id}", kDelete, kOperator, RunDeleteEntry, kGeneral, kChecksScope},
     {"/admin/v1/nodes", kGet, kViewer, RunListNodes},
     {"/admin/v1/audit", kGet, kViewer, RunReadAudit},
+    {"/admin/v1/tokens", kGet, kAdmin, RunListTokens},
+    {"/admin/v1/tokens", kPost, kAdmin, RunCreateToken},
+    {"/admin/v1/tokens/{id}", kDelete, kAdmin, RunRevokeToken},
+    {"/admin/v1/whoami", kGet, kViewer, RunWhoAmI},
     {"/admin/v1/traffic", kGet, kOperator, RunGetTraffic},
+    {"/admin/v1/top", kGet, kViewer, RunTop},
+    {"/admin/v1/denials", kGet, kViewer, RunDenials, kStreams},
+    {"/admin/v1/denials/{id}", kGet, kViewer, RunExplainDenial},
+    {"/admin/v1/series", kGet, kViewer, RunSeries},
 });
 
 std::string_view NameOf(wire::HttpMethod method) {
@@ -126,7 +141,9 @@ std::span<const HttpRoute> HttpRoutes() {
   return all;
 }
 
-std::span<const HttpRoute> FindHttpRoutes(std::string_view path) {
+namespace {
+
+std::span<const HttpRoute> FindAll(std::string_view path) {
   if (path.starts_with(kEnvoyAuthPath) && path.size() > kEnvoyAuthPath.size() &&
       path[kEnvoyAuthPath.size()] == '/') {
     path = kEnvoyAuthPath;
@@ -142,6 +159,14 @@ std::span<const HttpRoute> FindHttpRoutes(std::string_view path) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::span<const HttpRoute> FindHttpRoutes(std::string_view path, HttpSurface surface) {
+  const std::span<const HttpRoute> routes = FindAll(path);
+  if (!routes.empty() && !routes.front().IsServedOn(surface)) return {};
+  return routes;
 }
 
 std::string_view PathParameter(const HttpRoute& route, std::string_view path,

@@ -23,7 +23,16 @@ enum class RouteUse : std::uint8_t {
   kGeneral,
   kChecks,     ///< Makes a call of checks, which can be decided together with those around it.
   kOperators,  ///< Answered on reserved connections; so is all for administrators.
+  kStreams,    ///< Its response may go on for as long as the client stays.
+  kMetrics,    ///< The same, and moves to the admin listener.
   kDocuments,  ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
+};
+
+/// The listener of a connection.
+enum class HttpSurface : std::uint8_t {
+  kAll,     ///< There is no listener of administrators' own.
+  kPublic,  ///< There is one, and this is not it.
+  kAdmin,
 };
 
 /// One method of one path.
@@ -35,8 +44,29 @@ struct HttpRoute {
   Role role;
   void (*run)(HttpExchange& exchange);
   RouteUse use = RouteUse::kGeneral;
+  /// Whether the handler checks the scope of the caller's token itself. Unless it does, a token
+  /// with a scope can't use a route that changes something.
+  bool checks_scope = false;
   std::string_view index_name{};  ///< Its name in the index at "/"; empty: not listed.
 
+  /// Whether it changes something: only an operator may, and it is logged with its author.
+  [[nodiscard]] constexpr bool is_change() const {
+    return role >= Role::kOperator && method != wire::HttpMethod::kGet;
+  }
+  /// Whether a token with a scope can't use it: it changes more than rules in a scope.
+  [[nodiscard]] constexpr bool needs_whole_scope() const { return is_change() && !checks_scope; }
+  /// Whether a listener serves it: what administrators use is only on their own if they have one,
+  /// checks are only on the other, and the rest is on both.
+  [[nodiscard]] constexpr bool IsServedOn(HttpSurface surface) const {
+    if (surface == HttpSurface::kAll) return true;
+    const bool is_admin = is_administrative() || use == RouteUse::kMetrics;
+    if (surface == HttpSurface::kPublic) return !is_admin;
+    return is_admin || role == Role::kNone;
+  }
+  /// Whether it is answered on reserved connections.
+  [[nodiscard]] constexpr bool is_for_operators() const {
+    return use == RouteUse::kOperators || use == RouteUse::kMetrics || is_administrative();
+  }
   /// Whether it is for administrators, of whatever role.
   [[nodiscard]] constexpr bool is_administrative() const { return role > Role::kChecker; }
 };
@@ -47,9 +77,10 @@ struct HttpRoute {
 /// The rows of admin/admin.cc, which declares and implements its routes by itself.
 [[nodiscard]] std::span<const HttpRoute> AdminRoutes();
 
-/// The routes of a path; empty if there are none. A path without parameters
-/// comes first.
-[[nodiscard]] std::span<const HttpRoute> FindHttpRoutes(std::string_view path);
+/// The routes of a path that a listener serves; empty if there are none. A path without parameters
+/// comes first. All methods of a path are served by the same listeners.
+[[nodiscard]] std::span<const HttpRoute> FindHttpRoutes(std::string_view path,
+                                                        HttpSurface surface = HttpSurface::kAll);
 
 /// Returns a parameter of a path that the route's path matches, not decoded.
 [[nodiscard]] std::string_view PathParameter(const HttpRoute& route, std::string_view path,
@@ -114,10 +145,27 @@ void RunRestoreVersion(HttpExchange& exchange);
 void RunGetFleetEnforcement(HttpExchange& exchange);
 void RunPutFleetEnforcement(HttpExchange& exchange);
 void RunDeleteFleetEnforcement(HttpExchange& exchange);
+// admin/entries.cc
+void RunListEntries(HttpExchange& exchange);
+void RunChangeEntries(HttpExchange& exchange);
+void RunGetEntry(HttpExchange& exchange);
+void RunPutEntry(HttpExchange& exchange);
+void RunDeleteEntry(HttpExchange& exchange);
 // admin/nodes.cc
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc
 void RunReadAudit(HttpExchange& exchange);
+// admin/tokens.cc
+void RunCreateToken(HttpExchange& exchange);
+void RunListTokens(HttpExchange& exchange);
+void RunRevokeToken(HttpExchange& exchange);
+void RunWhoAmI(HttpExchange& exchange);
+// admin/insight.cc
+void RunTop(HttpExchange& exchange);
+void RunSeries(HttpExchange& exchange);
+void RunExplainDenial(HttpExchange& exchange);
+// admin/denials.cc
+void RunDenials(HttpExchange& exchange);
 // admin/traffic.cc
 void RunGetTraffic(HttpExchange& exchange);
 

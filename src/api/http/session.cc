@@ -47,20 +47,22 @@ void RefuseAccess(const Problem& problem, HttpExchange& exchange) {
 
 }  // namespace
 
-HttpSession::HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer)
+HttpSession::HttpSession(HttpLoop& loop, transport::Transport& transport, Peer peer,
+                         HttpSurface surface)
     : CallSession(transport, loop.batch(), ReplyOrder::kRequests),
       loop_(loop),
       peer_(std::move(peer)),
+      surface_(surface),
       reader_(loop.options().limits) {}
 
 void HttpSession::Receive(std::string_view bytes) {
-  if (closing_) return;
+  if (closing_ || stream_) return;
   if (!backlog_.empty()) {
     backlog_.Add(bytes);
     ReadBacklog();
   } else {
     Read(bytes);
-    if (!closing_) backlog_.Add(bytes);
+    if (!closing_ && !stream_) backlog_.Add(bytes);
   }
   if (!closing_ && backlog_.size() > kMaxBacklog) {
     loop_.services().counters().protocol_errors[Protocol::kHttp].Add();
@@ -79,19 +81,21 @@ std::size_t HttpSession::held_bytes() const {
 }
 
 void HttpSession::Resume() {
+  if (stream_) return;
   if (!closing_ && (pause_ != transport::Pause::kNone || !backlog_.empty())) ReadBacklog();
 }
 
 // A request that has begun may end; one that has not is not waited for.
 void HttpSession::Drain() {
   draining_ = true;
+  if (stream_) return End();
   if (!closing_ && !reader_.in_request() && backlog_.empty()) closing_ = true;
 }
 
 void HttpSession::ReadBacklog() {
   backlog_.Take([this](std::string_view& rest) {
     Read(rest);
-    if (closing_) rest = {};
+    if (closing_ || stream_) rest = {};
   });
 }
 
@@ -103,7 +107,7 @@ void HttpSession::Read(std::string_view& bytes) {
 }
 
 void HttpSession::RunRequests(std::string_view& bytes) {
-  while (!closing_ && HasRoomForCall(loop_.options().max_pending)) {
+  while (!closing_ && !stream_ && HasRoomForCall(loop_.options().max_pending)) {
     if (awaits_work_) pause_ = transport::Pause::kWork;
     if (!bytes.empty() && output_.size() + held_replies() >= kMostOutput)
       pause_ = transport::Pause::kOutput;
@@ -143,7 +147,7 @@ void HttpSession::Refuse(const Problem& problem, const HttpResponseOptions& opti
 
 // Answers `Expect: 100-continue`; refuses before the client sends a body that can't be used.
 void HttpSession::Expect(const HttpRequest& request) {
-  const auto routes = FindHttpRoutes(request.path);
+  const auto routes = FindHttpRoutes(request.path, surface_);
   const HttpRoute* const route = FindMethod(routes, request.verb);
   const bool welcome = request.verb == wire::HttpMethod::kOptions ||
                        (route != nullptr && CheckAccess(request, *route).granted);
@@ -156,7 +160,7 @@ void HttpSession::Expect(const HttpRequest& request) {
 
 // Only administrators may send rule documents, which are larger than other bodies.
 void HttpSession::AllowDocument(const HttpRequest& request) {
-  const HttpRoute* const route = FindMethod(FindHttpRoutes(request.path), request.verb);
+  const HttpRoute* const route = FindMethod(FindHttpRoutes(request.path, surface_), request.verb);
   if (route == nullptr || route->use != RouteUse::kDocuments) return;
   if (!CheckAccess(request, *route).granted) return RefuseBody(request);
   reader_.AllowLargeBody();
@@ -178,13 +182,14 @@ void HttpSession::Answer(const HttpRequest& request) {
 }
 
 void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& options) {
-  const auto routes = FindHttpRoutes(request.path);
+  const auto routes = FindHttpRoutes(request.path, surface_);
   const HttpRoute* const route = FindMethod(routes, request.verb);
   // Any other route could see, or change, what the checks before it depend on.
   if (route == nullptr || route->use != RouteUse::kChecks) DecideBatch();
   std::string& out = batched() == 0 ? ReplyNow() : loop_.response_buffer();
-  HttpExchange exchange{loop_, peer_, request, options, out};
+  HttpExchange exchange{loop_, peer_, request, options, out, surface_};
   RunRoute(exchange, routes, route);
+  if (exchange.stream) return StartStream(exchange);
   if (exchange.call == nullptr) {
     if (&out != &loop_.response_buffer()) return;
     ReplyNow() += out;
@@ -193,6 +198,41 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
   if (exchange.call->work) return AwaitWork(std::move(exchange.call));
   SetTimeout(request, *exchange.call);
   Submit(*exchange.call.release());  // GiveBack owns it again.
+}
+
+// The last response of the connection.
+void HttpSession::StartStream(HttpExchange& exchange) {
+  closing_ = exchange.response_options.head_only;
+  if (closing_) return;
+  streams_chunks_ = exchange.response_options.minor_version > 0;
+  stream_ = std::move(exchange.stream);
+  stream_->Start(*this);
+  if (draining_) End();
+}
+
+std::size_t HttpSession::room() const {
+  return kMaxStreamedBytes - std::min(kMaxStreamedBytes, output_.size());
+}
+
+bool HttpSession::Write(std::string_view bytes) {
+  if (!stream_ || closing_ || bytes.empty() || bytes.size() > room()) return false;
+  if (streams_chunks_) {
+    wire::AppendChunk(bytes, output_);
+  } else {
+    output_ += bytes;
+  }
+  transport().OutputReady();
+  return true;
+}
+
+void HttpSession::End() {
+  if (streams_chunks_) output_ += wire::kLastChunk;
+  closing_ = true;
+  transport().OutputReady();
+}
+
+void HttpSession::OnTimer(SteadyTime now) {
+  if (stream_ && !closing_) stream_->OnTimer(now);
 }
 
 void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> routes,
@@ -212,7 +252,7 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
     response.Add("Allow", AllowedMethods(routes));
     return FinishWithProblem({.code = ProblemCode::kMethodNotAllowed}, response);
   }
-  if (peer_.is_reserved && route->use != RouteUse::kOperators && !route->is_administrative()) {
+  if (peer_.is_reserved && !route->is_for_operators()) {
     HttpResponse response = exchange.Respond(503);
     response.Add("Retry-After", "1");
     return response.Finish();
@@ -221,10 +261,17 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
   if (access.closes) return Refuse(access.problem, exchange.response_options);
   if (!access.granted) return RefuseAccess(access.problem, exchange);
   exchange.authenticated = std::move(access.principal);
+  if (route->is_change()) {
+    exchange.admin().LogChange(exchange.Origin(), request.method, request.path);
+  }
   // Of calls that proxies hold, the type is that of a body which stays with them.
   if (!takes_any) {
     const BodyUse use = route->use == RouteUse::kDocuments ? BodyUse::kDocument : BodyUse::kJson;
     if (const auto problem = BodyTypeProblem(request, use)) return exchange.Refuse(*problem);
+  }
+  // Replies that wait for a store would come in the middle of a stream.
+  if (route->use == RouteUse::kStreams && (pending_ > 0 || peer_.is_reserved)) {
+    return exchange.Refuse({.code = ProblemCode::kTooManyPending});
   }
   served_operator_ = peer_.is_reserved;
   exchange.route = route;
@@ -232,7 +279,10 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
 }
 
 Access HttpSession::CheckAccess(const HttpRequest& request, const HttpRoute& route) const {
-  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request, route.role);
+  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request,
+                         {.least = route.role,
+                          .needs_whole_scope = route.needs_whole_scope(),
+                          .has_own_authorization = route.method != kAnyMethod});
 }
 
 void HttpSession::WriteReply(CheckCall& base, std::string& out) {

@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
-#include "api/admin/access.h"
 #include "api/admin/admin_services.h"
-#include "api/admin/audit_trail.h"
 #include "api/server_services.h"
 #include "resp/encoder.h"
 
@@ -23,11 +22,14 @@ struct RespClient {
   std::string library{};
   std::string library_version{};
 
-  /// Returns the client and what it may do: by its token; without one, as a local client of a
-  /// server that has none.
-  [[nodiscard]] const identity::Principal& principal() const {
-    if (login) return *login;
-    return peer.is_local && !services.admin().has_admin_token() ? *LocalPrincipal() : Anonymous();
+  /// Returns the client and what it may do: by its token, as long as that is valid, or by its
+  /// certificate; without them, as a local client of a server that trusts those.
+  [[nodiscard]] identity::PrincipalPointer principal() {
+    identity::Authenticator& authenticator = services.admin().authenticator();
+    if (login) return login = authenticator.Revalidate(std::move(login), services.now());
+    if (auto found = authenticator.FindCertificate(peer.tls_subject)) return found;
+    return peer.is_local && authenticator.trusts_local() ? identity::LocalPrincipal()
+                                                         : identity::AnonymousPrincipal();
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,12 @@
 #include "limiter/check_request.h"
 
 namespace sluice::api {
+
+/// Work that a command leaves to other threads.
+struct RespWork {
+  /// Starts it; `done` runs in a later turn of the loop, or never if the server stops first.
+  std::function<void(std::function<void(std::string reply)> done)> start{};
+};
 
 /// A command of the Redis protocol: how it is called, who may, and what it does. It either answers
 /// at once, or makes a check and a reply of its answer.
@@ -31,7 +38,14 @@ struct RespCommand {
   bool (*ask)(ThrottleLimits& limits, RespArguments arguments, limiter::CheckRequest& check,
               std::string& out);
   void (*reply)(const limiter::CheckRequest& check, std::string& out);
+  /// Instead of both: begins work. False: `out` has the error reply.
+  bool (*begin)(RespClient& client, RespArguments arguments, RespWork& work,
+                std::string& out) = nullptr;
 
+  /// Whether a token with a scope can't use it: it changes more than rules in a scope.
+  [[nodiscard]] constexpr bool needs_whole_scope() const {
+    return role >= identity::Role::kOperator;
+  }
   /// Whether it is for administrators, of whatever role.
   [[nodiscard]] constexpr bool is_administrative() const { return role > identity::Role::kChecker; }
   [[nodiscard]] bool Takes(std::size_t arguments) const {
@@ -55,6 +69,10 @@ void Select(RespClient& client, RespArguments arguments, std::string& out);
 void Quit(RespClient& client, RespArguments arguments, std::string& out);
 void Reset(RespClient& client, RespArguments arguments, std::string& out);
 void ClientCommand(RespClient& client, RespArguments arguments, std::string& out);
+
+// Live entries: entry_commands.cc.
+bool BeginEntryCommand(RespClient& client, RespArguments arguments, RespWork& work,
+                       std::string& out);
 
 // The server: resp_server_commands.cc.
 void CommandCommand(RespClient& client, RespArguments arguments, std::string& out);

@@ -27,6 +27,10 @@ bool IsPrintable(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+bool TrustsLocal(const RespClient& client) {
+  return client.services.admin().authenticator().trusts_local();
+}
+
 bool SetName(RespClient& client, std::string_view name, std::string& out) {
   if (!IsPrintable(name)) {
     AppendError(out, "ERR Client names cannot contain spaces, newlines or special characters.");
@@ -36,18 +40,18 @@ bool SetName(RespClient& client, std::string_view name, std::string& out) {
   return true;
 }
 
-// Without a token there is nothing to show, and any password is right for the one user there is, as
-// with Redis.
+// Where local clients are trusted and no created token is shown, any password is right for the one
+// user there is, as with Redis.
 bool Authenticate(RespClient& client, std::string_view user, std::string_view token,
                   std::string& out) {
   using identity::TokenVerdict;
   const bool is_known = user == "default" || user == "admin";
-  if (!client.services.admin().has_admin_token()) {
+  if (!client.services.admin().authenticator().IsCredential(token) && TrustsLocal(client)) {
     if (!is_known) AppendError(out, kWrongPassword);
     return is_known;
   }
   // A user that is not known is a wrong guess like any other.
-  Login login =
+  identity::Login login =
       LogIn(client.services, Protocol::kResp, client.peer, is_known ? token : std::string_view());
   if (login.verdict == TokenVerdict::kLimited) {
     AppendError(out, "ERR too many wrong passwords from this address, try again in a few seconds");
@@ -184,7 +188,8 @@ void Hello(RespClient& client, RespArguments arguments, std::string& out) {
 
 void Auth(RespClient& client, RespArguments arguments, std::string& out) {
   const bool names_user = arguments.size() > 2;
-  if (!names_user && !client.services.admin().has_admin_token()) {
+  if (!names_user && TrustsLocal(client) &&
+      !client.services.admin().authenticator().IsCredential(arguments.back())) {
     return AppendError(out,
                        "ERR AUTH <password> called without any password configured for the default "
                        "user. Are you sure your configuration is correct?");

@@ -26,6 +26,7 @@ struct RespCall final : CheckCall {
 
   RespLoop& loop;
   const RespCommand* command = nullptr;
+  std::string work_reply;  ///< Of work.
   bool is_long = false;
 };
 

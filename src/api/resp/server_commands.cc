@@ -188,7 +188,7 @@ void Info(RespClient& client, RespArguments arguments, std::string& out) {
     AppendField("role", "master", text);
     AppendField("connected_slaves", "0", text);
   }
-  if (client.principal().Has(identity::Role::kViewer) && Wants(arguments, "sluice")) {
+  if (client.principal()->Has(identity::Role::kViewer) && Wants(arguments, "sluice")) {
     text += "# Sluice\r\n";
     AppendField("enforcement", LabelOf(client.services.admin().enforcement()), text);
     AppendField("rules_version", std::to_string(client.services.admin().rules().Status().version),

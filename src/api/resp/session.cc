@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/admin/access.h"
 #include "api/admin/audit_trail.h"
 #include "base/ascii.h"
 
@@ -45,15 +46,21 @@ void AppendUnknownCommand(RespArguments arguments, std::string& out) {
   resp::AppendError(out, message);
 }
 
-void AppendForbidden(const RespClient& client, const RespCommand& command, std::string& out) {
-  const bool needs_login = !client.login && client.services.admin().has_admin_token();
+void AppendForbidden(const RespClient& client, const identity::Principal& principal,
+                     const RespCommand& command, std::string& out) {
+  identity::Authenticator& authenticator = client.services.admin().authenticator();
+  const bool has_role = principal.role != identity::Role::kNone;
+  const bool needs_login =
+      !has_role && (client.login || !authenticator.trusts_local() || authenticator.has_tokens());
   std::string message(needs_login ? "NOAUTH Authentication required: '" : "NOPERM '");
   message.append(command.name);
-  if (client.login) {
+  if (has_role && principal.Has(command.role)) {
+    message.append("' changes more than the rules in the caller's scope");
+  } else if (has_role) {
     message.append("' needs the role ").append(LabelOf(command.role));
-    message.append(", the caller has ").append(LabelOf(client.login->role));
+    message.append(", the caller has ").append(LabelOf(principal.role));
   } else {
-    message.append(needs_login ? "' needs the admin token"
+    message.append(needs_login ? "' needs an admin token"
                                : "' is for local clients only, as no admin token is configured");
   }
   resp::AppendError(out, message);
@@ -95,7 +102,9 @@ std::size_t RespSession::held_bytes() const {
 }
 
 void RespSession::Resume() {
-  if (!closing_ && (draining_ || reader_.unread() > 0)) RunCommands();
+  if (!closing_ && (draining_ || reader_.unread() > 0 || pause_ != transport::Pause::kNone)) {
+    RunCommands();
+  }
 }
 
 void RespSession::Drain() {
@@ -108,6 +117,10 @@ void RespSession::RunCommands() {
   using Status = wire::CommandReader::Status;
   BeginWork();
   while (!closing_ && HasRoomForCall(loop_.max_pending())) {
+    if (awaits_work_) {
+      pause_ = transport::Pause::kWork;
+      break;
+    }
     if (reader_.unread() > 0) {
       if (output_.size() + held_replies() >= kMostOutput) pause_ = transport::Pause::kOutput;
       if (pause_ != transport::Pause::kNone || !MayRun(batched())) break;
@@ -147,10 +160,18 @@ void RespSession::RunCommand(RespArguments arguments) {
   if (!command->Takes(arguments.size())) {
     return AppendWrongArity(command->name, command->usage, ReplyNow());
   }
-  if (command->is_administrative() && !client_.principal().Has(command->role)) {
-    return AppendForbidden(client_, *command, ReplyNow());
+  if (NeedsRole(loop_.services(), command->role)) {
+    const identity::PrincipalPointer principal = client_.principal();
+    const bool is_in_scope = principal->scope.empty() || !command->needs_whole_scope();
+    if (!principal->Has(command->role) || !is_in_scope) {
+      return AppendForbidden(client_, *principal, *command, ReplyNow());
+    }
+    if (command->role >= identity::Role::kOperator) {
+      loop_.services().admin().LogChange(OriginOf(*principal, client_.peer), command->name, {});
+    }
   }
   if (command->ask != nullptr) return Ask(*command, arguments);
+  if (command->begin != nullptr) return AwaitWork(*command, arguments);
   command->answer(client_, arguments, ReplyNow());
   closing_ = client_.quits;
 }
@@ -175,13 +196,35 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
     return loop_.GiveBack(std::move(call));
   }
   if (command.is_administrative()) {
-    AuditOperation(loop_.services(), OriginOf(client_.principal(), client_.peer), check);
+    AuditOperation(loop_.services(), OriginOf(*client_.principal(), client_.peer), check);
   }
   Submit(*call.release());  // GiveBack owns it again.
 }
 
+// One at a time, so that commands take effect in their order.
+void RespSession::AwaitWork(const RespCommand& command, RespArguments arguments) {
+  RespWork work;
+  if (!command.begin(client_, arguments, work, ReplyNow())) return;
+  const auto call = std::make_shared<RespCall>(loop_);
+  call->command = &command;
+  Await(*call);
+  awaits_work_ = true;
+  work.start([call](std::string reply) {
+    auto* const session = static_cast<RespSession*>(call->session);
+    if (session == nullptr) return;
+    call->work_reply = std::move(reply);
+    session->awaits_work_ = false;
+    session->Finish(*call);
+    session->GoOn();
+  });
+}
+
 void RespSession::WriteReply(CheckCall& base, std::string& out) {
   const auto& call = static_cast<RespCall&>(base);
+  if (call.command->begin != nullptr) {
+    out += call.work_reply;
+    return;
+  }
   call.command->reply(call.part(0).check, out);
 }
 

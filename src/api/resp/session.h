@@ -35,6 +35,7 @@ class RespSession final : public CallSession {
   void RunCommands();
   void RunCommand(RespArguments arguments);
   void Ask(const RespCommand& command, RespArguments arguments);
+  void AwaitWork(const RespCommand& command, RespArguments arguments);
   void WriteReply(CheckCall& call, std::string& out) override;
   void Refuse(std::string_view error);
 
@@ -42,7 +43,8 @@ class RespSession final : public CallSession {
   RespClient client_;
   wire::CommandReader reader_;
   bool draining_ = false;
-  bool began_ = false;  ///< Something has arrived.
+  bool awaits_work_ = false;  ///< Of another thread; until then no command is looked at.
+  bool began_ = false;        ///< Something has arrived.
 };
 
 }  // namespace sluice::api

@@ -16,6 +16,7 @@
 #include "api/envoy/state.h"
 #include "api/server_services.h"
 #include "base/fake_clock.h"
+#include "control/entry_service.h"
 #include "control/testing/fake_control_store.h"
 #include "control/testing/fake_record_service.h"
 #include "envoy/load_config.h"
@@ -53,13 +54,7 @@ class FakeServices final : public ServerServices, public AdminServices, private 
 
   // ---- AdminServices
 
-  [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
-  [[nodiscard]] Login CheckToken(std::string_view shown, const std::optional<Address>& from,
-                                 identity::Lockout lockout) override {
-    if (!guard) guard.emplace(token);
-    return {.verdict = guard->Check(shown, from, lockout, SteadyTime{}),
-            .principal = identity::BootstrapPrincipal()};
-  }
+  identity::Authenticator& authenticator() override { return authenticator_; }
   Health CheckHealth() override { return health; }
   Live<match::RuleSet>& rules() override { return live; }
   [[nodiscard]] limiter::Enforcement enforcement() const override { return settings_.enforcement; }
@@ -96,16 +91,36 @@ class FakeServices final : public ServerServices, public AdminServices, private 
     });
   }
 
+  InsightServices* insight() override { return insight_services; }
   RuleTasks* rule_tasks() override { return rule_service == nullptr ? nullptr : this; }
   [[nodiscard]] bool has_stored_rules() const override { return rule_service != nullptr; }
   void Audit(control::Origin origin, std::string action, std::string target) override {
     audits.push_back(origin.author + " " + action + " " + target);
   }
 
+  void LogChange(const control::Origin& origin, std::string_view request,
+                 std::string_view target) override {
+    changes.push_back(origin.author + " " + std::string(request) + " " + std::string(target));
+  }
+
   // ---- For tests
 
   void Identify(identity::IdentityOptions options) {
     identifier_ = *identity::Identifier::Make(std::move(options));
+  }
+  /// Creates a token, and returns what its owner sends.
+  std::string AddToken(identity::AccessToken with) {
+    if (with.name.empty()) with.name = "test";
+    const std::string text = identity::GenerateSecret(with);
+    tokens.push_back(std::move(with));
+    LoadTokens();
+    return text;
+  }
+  /// Puts `tokens` into force.
+  void LoadTokens() {
+    access.tokens.Load("test", "", now(), [this]() -> LiveCandidate<identity::TokenSet> {
+      return {.value = std::make_shared<const identity::TokenSet>(tokens, access.token_uses)};
+    });
   }
   /// Runs the slow operations that a real server runs on another thread, until none waits.
   void FinishSlowWork() {
@@ -119,9 +134,12 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   Live<envoy::Config> envoy_config;
   std::optional<EnvoyState> envoy_state;  ///< Not set: Envoy's service is off.
   std::string next_rules;
-  std::string token;
-  std::optional<identity::TokenGuard> guard;  ///< Of `token`; made at the first CheckToken.
+  identity::AccessSources access;
+  std::vector<identity::AccessToken> tokens;  ///< See AddToken.
+  std::string& token = access.bootstrap_token;
+  SteadyTime steady_now{std::chrono::hours(1)};  ///< For the bound on wrong tokens.
   std::size_t token_failures = 0;
+  InsightServices* insight_services = nullptr;  ///< Not owned.
   std::string level = "info";
   Health health;
   std::vector<std::function<void()>> slow_work;
@@ -131,21 +149,28 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   control::RuleService* rule_service = nullptr;  ///< Null: the rules come from a file.
   control::testing::FakeRecordService records{clock};
   control::testing::FakeControlStore control_store{clock};  ///< For reports of nodes.
-  std::optional<TaskKind> busy_tasks;                       ///< Too many tasks of this kind wait.
-  std::vector<std::string> audits;                          ///< "author action target"
+  Live<match::EntrySet> live_entries;
+  control::EntryService entries{live_entries, {.now = [this] { return clock.Now(); }}};
+  std::optional<TaskKind> busy_tasks;  ///< Too many tasks of this kind wait.
+  std::vector<std::string> changes;    ///< "author request target", as logged.
+  std::vector<std::string> audits;     ///< "author action target"
 
  private:
   void Run(TaskKind kind, std::function<void(ControlServices&)> task,
            std::function<void(bool ran)> done) override {
     const bool runs = busy_tasks != kind;
     slow_work.push_back([this, runs, task = std::move(task), done = std::move(done)] {
-      ControlServices services{
-          .rules = *rule_service, .records = records, .store = control_store, .traffic = nullptr};
+      ControlServices services{.rules = *rule_service,
+                               .records = records,
+                               .store = control_store,
+                               .entries = entries,
+                               .traffic = nullptr};
       if (runs) task(services);
       done(runs);
     });
   }
 
+  identity::Authenticator authenticator_{access, [this] { return steady_now; }};
   LiveReader<match::RuleSet> reader_{live};
   limiter::Settings settings_;
   limiter::Limiter limiter_;

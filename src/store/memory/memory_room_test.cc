@@ -23,7 +23,7 @@ using algo::testing::TestSeeds;
 using std::chrono::hours;
 using std::chrono::seconds;
 
-constexpr Micros kStart = hours(24) * 20'000;
+constexpr Micros kRoomStart = hours(24) * 20'000;
 constexpr std::size_t kTenMegabytes = 10'000'000;
 
 const Limit kHourly = *Limit::FixedWindow({.limit = 5, .window = hours(1)});
@@ -51,7 +51,7 @@ int FillHistories(MemoryDriver& driver, const Limit& limit, int keys, int rounds
   std::vector<std::string> names;
   for (int i = 0; i < keys; ++i) names.push_back(std::to_string(i));
   int refused = 0;
-  Micros at = kStart;
+  Micros at = kRoomStart;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       Use use = UseOf(limit, names[i]);
@@ -95,7 +95,7 @@ TEST(TheByteCeiling, HoldsForGrants) {
   for (int i = 0; i < 100'000; ++i) {
     const std::string name = std::to_string(i);
     Use use = UseOf(kHourly, name);
-    Call call{.operation = Operation::kGrant, .uses = {&use, 1}, .now = WallTime{kStart}};
+    Call call{.operation = Operation::kGrant, .uses = {&use, 1}, .now = WallTime{kRoomStart}};
     driver.Run(call);
     if (!call.ok) ++refused;
     ASSERT_LE(driver.store().StatsApprox().bytes, kTenMegabytes) << i;
@@ -109,7 +109,7 @@ TEST(TheByteCeiling, HoldsForNames) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = std::string(2000, ' ') + std::to_string(i);
     Use use = UseOf(kHourly, name);
-    if (!TryCheck(driver, use, kStart).ok) ++refused;
+    if (!TryCheck(driver, use, kRoomStart).ok) ++refused;
     ASSERT_LE(driver.store().StatsApprox().bytes, kTenMegabytes) << i;
   }
   EXPECT_GT(refused, 10'000);
@@ -125,7 +125,7 @@ TEST(TheByteCeiling, HoldsWhileThreadsFillLogs) {
       for (int i = 0; i < 200'000; ++i) {
         const std::string name = std::to_string(t * 20 + i % 20);
         Use use = UseOf(limit, name);
-        if (!TryCheck(driver, use, kStart + Micros{i}).ok) ++refused;
+        if (!TryCheck(driver, use, kRoomStart + Micros{i}).ok) ++refused;
         EXPECT_LE(driver.store().StatsApprox().bytes, kTenMegabytes);
       }
     });
@@ -139,7 +139,7 @@ TEST(TheByteCeiling, LeavesRoomAgainOnceHistoriesAreOver) {
   MemoryDriver driver({.max_keys = 100'000, .max_bytes = kTenMegabytes});
   const Limit limit = *Limit::SlidingWindowLog({.limit = 100'000, .window = hours(1)});
   ASSERT_GT(FillHistories(driver, limit, 100, 10'000), 0);
-  const Micros later = kStart + hours(2);
+  const Micros later = kRoomStart + hours(2);
   for (int i = 0; i < 50'000; ++i) {
     const std::string name = "new" + std::to_string(i % 1000);
     Use use = UseOf(limit, name);
@@ -152,10 +152,10 @@ TEST(TheByteCeiling, IsNotUsedUpByBurstsOfTheSameKey) {
   MemoryDriver driver({.max_keys = 1000});
   const Limit limit = *Limit::SlidingWindowLog({.limit = 100'000, .window = seconds(10)});
   Use use = UseOf(limit, "one");
-  for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(TryCheck(driver, use, kStart + Micros{i}).ok);
+  for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(TryCheck(driver, use, kRoomStart + Micros{i}).ok);
   const std::size_t full = driver.store().StatsApprox().bytes;
   for (int i = 0; i < 10'000; ++i) {
-    ASSERT_TRUE(TryCheck(driver, use, kStart + seconds(20) + seconds(i)).ok);
+    ASSERT_TRUE(TryCheck(driver, use, kRoomStart + seconds(20) + seconds(i)).ok);
   }
   EXPECT_LT(driver.store().StatsApprox().bytes, full / 10);
 }
@@ -163,7 +163,7 @@ TEST(TheByteCeiling, IsNotUsedUpByBurstsOfTheSameKey) {
 TEST(AFullMemoryStore, DeniesWhatIsDeniedWithoutRoomForIt) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
-  client.At(kStart);
+  client.At(kRoomStart);
   client.Check(kHourly, "held", 5);
   std::vector<Use> uses = {client.UseOf(kHourly, "held"), client.UseOf(kHourly, "new")};
   const Call call = client.Run(Operation::kCheck, uses);
@@ -175,7 +175,7 @@ TEST(AFullMemoryStore, DeniesWhatIsDeniedWithoutRoomForIt) {
 TEST(AFullMemoryStore, SaysWhichKeysHaveNoRoom) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
-  client.At(kStart);
+  client.At(kRoomStart);
   client.Check(kHourly, "held");
   std::vector<Use> uses = {client.UseOf(kHourly, "new"), client.UseOf(kHourly, "held"),
                            client.UseOf(kHourly, "newer"), client.UseOf(kHourly, "new")};
@@ -192,16 +192,16 @@ TEST(AFullMemoryStore, HasRoomForOverflowKeys) {
     for (int i = 0; i < 400'000; ++i) {
       const std::string name = std::to_string(i);
       Use use = UseOf(kHourly, name);
-      TryCheck(driver, use, kStart);
+      TryCheck(driver, use, kRoomStart);
     }
     for (int i = 0; i < overflow_keys; ++i) {
       const std::string name = "overflow" + std::to_string(i);
       Use use = UseOf(kHourly, name, KeyKind::kOverflow);
-      EXPECT_TRUE(TryCheck(driver, use, kStart).ok) << i;
+      EXPECT_TRUE(TryCheck(driver, use, kRoomStart).ok) << i;
       const std::string new_name = "new" + std::to_string(i);
       Use ordinary = UseOf(kHourly, new_name);
       if (max_bytes == 0) {
-        EXPECT_FALSE(TryCheck(driver, ordinary, kStart).ok);
+        EXPECT_FALSE(TryCheck(driver, ordinary, kRoomStart).ok);
       }
     }
     if (max_bytes != 0) {
@@ -216,7 +216,7 @@ TEST(KeysOfCallers, FillTheirPartOnly) {
   for (int i = 0; i < 2000; ++i) {
     const std::string name = "caller" + std::to_string(i);
     Use use = UseOf(kHourly, name, KeyKind::kFromCaller);
-    const Call call = TryCheck(driver, use, kStart);
+    const Call call = TryCheck(driver, use, kRoomStart);
     held += call.ok ? 1 : 0;
     EXPECT_EQ(use.no_room, !call.ok);
   }
@@ -226,10 +226,10 @@ TEST(KeysOfCallers, FillTheirPartOnly) {
   for (int i = 0; i < 750; ++i) {
     const std::string name = "rule" + std::to_string(i);
     Use use = UseOf(kHourly, name);
-    EXPECT_TRUE(TryCheck(driver, use, kStart).ok) << i;
+    EXPECT_TRUE(TryCheck(driver, use, kRoomStart).ok) << i;
   }
   Use known = UseOf(kHourly, "caller7", KeyKind::kFromCaller);
-  EXPECT_TRUE(TryCheck(driver, known, kStart).ok);
+  EXPECT_TRUE(TryCheck(driver, known, kRoomStart).ok);
   EXPECT_EQ(known.verdict.remaining, 3);
 }
 
@@ -239,7 +239,7 @@ TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysAreOver) {
     for (int i = 0; i < 250; ++i) {
       const std::string name = std::to_string(round) + ":" + std::to_string(i);
       Use use = UseOf(kHourly, name, KeyKind::kFromCaller);
-      ASSERT_TRUE(TryCheck(driver, use, kStart + 2 * hours(1) * round).ok) << name;
+      ASSERT_TRUE(TryCheck(driver, use, kRoomStart + 2 * hours(1) * round).ok) << name;
     }
   }
 }
@@ -252,14 +252,14 @@ TEST(KeysOfCallers, FillTheirPartOfTheBytesOnly) {
     for (int i = 0; i < 600'000; ++i) {
       const std::string name = std::to_string(i % 600);
       Use use = UseOf(limit, name, KeyKind::kFromCaller);
-      if (!TryCheck(driver, use, kStart + Micros{i}).ok) ++refused;
+      if (!TryCheck(driver, use, kRoomStart + Micros{i}).ok) ++refused;
     }
     EXPECT_GT(refused, 0) << max_bytes;
     const MemoryStoreStats stats = driver.store().StatsApprox();
     EXPECT_LE(stats.caller_bytes, stats.max_caller_bytes);
     EXPECT_LE(stats.caller_bytes, max_bytes == 0 ? 25'000 * kBytesPerCallerKey : max_bytes / 4);
     Use of_rule = UseOf(limit, "rule");
-    EXPECT_TRUE(TryCheck(driver, of_rule, kStart + seconds(1)).ok);
+    EXPECT_TRUE(TryCheck(driver, of_rule, kRoomStart + seconds(1)).ok);
   }
 }
 
@@ -270,10 +270,10 @@ TEST(KeysOfCallers, AreCountedAsTheyComeAndGo) {
   for (int i = 0; i < 100'000; ++i) {
     const std::string name = std::to_string(i % 3000);
     Use use = UseOf(i % 2 == 0 ? log : brief, name, KeyKind::kFromCaller);
-    ASSERT_TRUE(TryCheck(driver, use, kStart + std::chrono::milliseconds(i)).ok);
+    ASSERT_TRUE(TryCheck(driver, use, kRoomStart + std::chrono::milliseconds(i)).ok);
   }
   Client client(driver, "room");
-  client.At(kStart + hours(1));
+  client.At(kRoomStart + hours(1));
   for (int i = 0; i < 3000; ++i) client.Reset(log, std::to_string(i));
   const MemoryStoreStats stats = driver.store().StatsApprox();
   EXPECT_EQ(stats.keys, 0U);

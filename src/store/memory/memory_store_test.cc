@@ -27,7 +27,7 @@ using std::chrono::seconds;
 
 constexpr Micros kStart = hours(24) * 20'000;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SLUICE_SANITIZED
 constexpr std::size_t kSlowness = 20;
 #else
 constexpr std::size_t kSlowness = 1;

@@ -94,7 +94,7 @@ class Segments {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> expected_;
 };
 
-class SegmentTest : public testing::Test {
+class SegmentTest : public ::testing::Test {
  protected:
   void SetUp() override { RecordProperty("seed", std::to_string(seed_)); }
   void TearDown() override {

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/time.h>
+
+#include "answer/problem.h"
+#include "api/admin/rule_tasks.h"
+#include "api/server_services.h"
+#include "base/live.h"
+#include "control/entry_service.h"
+#include "control/version.h"
+#include "identity/identifier.h"
+#include "identity/principal.h"
+#include "match/entry_text.h"
+#include "match/rule_set.h"
+
+/// Changes of live entries, the same for every protocol.
+namespace sluice::api {
+
+/// What a change needs of the request that makes it, for a worker thread.
+struct EntryContext {
+  identity::Principal principal{};
+  control::Origin origin{};
+  WallTime now{};
+  std::shared_ptr<const identity::Identifier> identifier{};
+  std::shared_ptr<const match::RuleSet> rules{};  ///< Null: there are none yet.
+
+  /// For reading the entries of the request.
+  [[nodiscard]] match::EntryDefaults Defaults() const;
+};
+[[nodiscard]] EntryContext MakeEntryContext(ServerServices& services,
+                                            const identity::Principal& principal,
+                                            control::Origin origin);
+
+/// What is changed, and how.
+struct EntryChangeRequest {
+  std::vector<match::Entry> put{};
+  std::vector<std::string> remove{};
+  bool is_batch = false;  ///< Fields of errors begin with "entries[3]".
+  bool dry_run = false;
+};
+
+struct EntryChangeReply {
+  std::optional<Problem> problem{};  ///< Set: nothing was changed.
+  control::EntryChangeResult result{};
+};
+
+/// Checks a change against the principal's role and scope and the rules, and makes it.
+[[nodiscard]] EntryChangeReply ChangeEntries(ControlServices& services, const EntryContext& context,
+                                             const EntryChangeRequest& request);
+
+/// The problem of an entry that can't be read.
+[[nodiscard]] Problem ProblemOf(const match::EntryError& error);
+
+}  // namespace sluice::api
