@@ -31,7 +31,8 @@ struct Slot {
 struct SlotExpiry {
   std::uint64_t id;
   WallTime expires;
-  static constexpr std::int64_t cost = 0;  // NOLINT(readability-identifier-naming): a field of others.
+  static constexpr std::int64_t cost =
+      0;  // NOLINT(readability-identifier-naming): a field of others.
 
   [[nodiscard]] EntryKey key() const { return {.id = id}; }
 };

@@ -23,6 +23,7 @@ struct Peer {
   bool is_reserved = false;
   std::uint16_t port = 0;
   std::optional<Address> ip{};  ///< The same address; not set for Unix sockets.
+  bool is_encrypted = false;    ///< The connection has TLS.
   /// The listener requests client certificates: `tls_subject` and `tls_cn` can't be sent otherwise.
   bool asked_for_certificate = false;
   std::string tls_subject{};  ///< Subject of the certificate (RFC 2253); empty: no certificate.

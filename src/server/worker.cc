@@ -44,6 +44,8 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   }
   options.fold_paths = config.forward_auth.fold_paths;
   options.admin_hosts = config.admin.hosts;
+  options.dashboard = config.admin.dashboard;
+  options.plaintext_login = config.admin.plaintext_login;
   return options;
 }
 
@@ -167,6 +169,7 @@ api::Peer Worker::PeerOf(const transport::ConnectionFacts& facts) {
           .is_reserved = facts.is_reserved,
           .port = facts.proxied_for ? std::uint16_t{0} : facts.peer.port(),
           .ip = ip,
+          .is_encrypted = facts.is_encrypted,
           .asked_for_certificate = facts.asked_for_certificate,
           .tls_subject = facts.subject.name,
           .tls_cn = facts.subject.common_name};

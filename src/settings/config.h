@@ -129,6 +129,8 @@ struct AdminSettings {
   std::string token{};
   std::string token_file{};
   std::vector<std::string> hosts{};  ///< As NormalizeHost writes them.
+  bool dashboard = true;
+  bool plaintext_login = false;
   std::vector<std::pair<std::string, identity::Role>> certificates{};  ///< Subjects and roles.
   identity::JwtRoleOptions jwt{};
 };

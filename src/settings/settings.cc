@@ -372,9 +372,14 @@ constexpr auto kMainSettings = std::to_array<Setting>({
     {"admin.hosts", "", "NAME[,…]",
      "Host names, besides localhost and addresses, of admin requests without a token.",
      kAdminHosts},
+    {"admin.dashboard", "", "true|false", "Whether the dashboard is served, at /dashboard/.",
+     kField<&Config::admin, &AdminSettings::dashboard>},
+    {"admin.plaintext_login", "", "true|false",
+     "Whether the dashboard takes tokens over plaintext TCP from other machines.",
+     kField<&Config::admin, &AdminSettings::plaintext_login>},
     {"admin.listen", "admin", "ADDRESS[,…]",
-     "Addresses of a listener of its own for /admin and /metrics. Default: none; the HTTP listener "
-     "serves them.",
+     "Addresses of a listener of its own for /admin, /dashboard and /metrics. Default: none; the "
+     "HTTP listener serves them.",
      kAddresses<&Config::admin>},
     {"admin.certificates", "", "SUBJECT:ROLE[;…]",
      "Roles of clients by the whole subject (RFC 2253) of their TLS certificate.", kCertificates},

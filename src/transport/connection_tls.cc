@@ -95,6 +95,7 @@ void Connection::OnHandshake() {
     handshake_.reset();
     const net::ClientCertificates asked = tls_->context().options().client_certificates;
     Count(tls_->resumed() ? TlsHandshake::kResumed : TlsHandshake::kDone);
+    facts_.is_encrypted = true;
     facts_.asked_for_certificate = asked != net::ClientCertificates::kOff;
     facts_.subject = tls_->subject();
     BeginSession();

@@ -25,7 +25,7 @@ def bearer(token):
 class AdminListener(ServerTest):
     def test_moves_administration_and_metrics_away_from_the_public_one(self):
         server = self.serve("--admin", "127.0.0.1:0", "--admin-token", TOKEN)
-        for path in ("/admin/rules", "/metrics", "/actuator/prometheus"):
+        for path in ("/admin/rules", "/dashboard/", "/metrics", "/actuator/prometheus"):
             self.assertEqual(server.request("GET", path, headers=bearer(TOKEN)).status, 404, path)
             self.assertEqual(http1.request(server.admin, "GET", path, headers=bearer(TOKEN)).status, 200, path)
         self.assertEqual(http1.request(server.admin, "GET", "/admin/rules").status, 401)

@@ -31,8 +31,9 @@ class Server:
     `store`: the URL of a Redis, which gets as much time as it needs on a busy machine unless the test says otherwise."""
 
     def __init__(
-        self, *flags, store=None, store_deadline="30s", resp_port=0, grpc_port=0, unix_socket=None, files=None, threads=2
-    ):
+        self, *flags, store=None, store_deadline="30s", http_port=0, resp_port=0, grpc_port=0, unix_socket=None, files=None,
+        threads=2,
+    ):  # fmt: skip
         if store:
             flags = ("--store", store, "--store-deadline", store_deadline, *flags)
         http_also = f",unix:{unix_socket}" if unix_socket else ""
@@ -42,7 +43,7 @@ class Server:
         self.process = subprocess.Popen(
             [
                 os.environ["SLUICE"], "serve", "--threads", str(threads), "--drain-timeout", "2s",
-                "--http", f"127.0.0.1:0{http_also}", "--resp", f"127.0.0.1:{resp_port}",
+                "--http", f"127.0.0.1:{http_port}{http_also}", "--resp", f"127.0.0.1:{resp_port}",
                 "--grpc", f"127.0.0.1:{grpc_port}", *map(str, flags),
             ],
             stdout=subprocess.PIPE,

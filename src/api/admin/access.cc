@@ -27,10 +27,13 @@ bool IsOfProxies(std::string_view header) {
 
 constexpr std::string_view kSecFetchSite = "sec-fetch-site";
 
-// Whether a browser says that a page of another site has made it send the request.
-bool IsCrossSite(const HttpRequest& request) {
-  const wire::HttpHeader* const site = request.Find(kSecFetchSite);
-  return site != nullptr && site->value != "none" && site->value != "same-origin";
+// Whether the browser says that a page of this very server sent the request. The caller checks that
+// no page can have chosen the server's name.
+bool IsOwnOrigin(const HttpRequest& request) {
+  std::string_view origin = request.Get(HttpName::kOrigin);
+  const auto scheme = origin.find("://");
+  if (scheme == std::string_view::npos || request.host.empty()) return false;
+  return EqualIgnoringCase(origin.substr(scheme + 3), request.host);
 }
 
 // Whether no page can have chosen the name that the server is called by. A name that its owner lets
@@ -47,11 +50,11 @@ bool IsOwnHost(std::string_view host, const std::vector<std::string>& hosts) {
 // Why a request from this very machine may come from elsewhere all the same. Empty: it can't.
 std::string_view WhyNotLocal(const Peer& peer, const std::vector<std::string>& hosts,
                              const HttpRequest& request) {
-  if (request.Find(HttpName::kOrigin) != nullptr) {
-    return "a request with an Origin comes from a page in a browser: without an admin token such "
+  if (request.Find(HttpName::kOrigin) != nullptr && !IsOwnOrigin(request)) {
+    return "Origin says that a page of another site sent this request: without an admin token such "
            "are refused";
   }
-  if (IsCrossSite(request)) {
+  if (IsCrossOrigin(request)) {
     return "Sec-Fetch-Site says that a page of another site sent this request: without an admin "
            "token such are refused";
   }
@@ -68,9 +71,11 @@ std::string_view WhyNotLocal(const Peer& peer, const std::vector<std::string>& h
   return {};
 }
 
-// Whether a browser may have sent a request for a page. It adds the user's certificate by itself.
+// Whether a browser may have sent a request for a page of another origin. It adds the user's
+// certificate by itself. With TLS no page can have chosen the server's name.
 bool IsFromPage(const HttpRequest& request) {
-  return request.Find(HttpName::kOrigin) != nullptr || IsCrossSite(request);
+  return (request.Find(HttpName::kOrigin) != nullptr && !IsOwnOrigin(request)) ||
+         IsCrossOrigin(request);
 }
 
 Access Refuse(ProblemCode code, std::string detail) {
@@ -83,18 +88,6 @@ Access RefuseToken(TokenVerdict verdict) {
   }
   return Refuse(ProblemCode::kUnauthorized,
                 "the token is not valid: it is wrong, was revoked or has expired");
-}
-
-Access Authorize(identity::PrincipalPointer principal, const Requirement& requirement) {
-  if (!principal->Has(requirement.least)) {
-    std::string detail = "this needs the role ";
-    detail.append(LabelOf(requirement.least)).append(", the caller has ");
-    return Refuse(ProblemCode::kForbidden, detail.append(LabelOf(principal->role)));
-  }
-  if (requirement.needs_whole_scope && !principal->scope.empty()) {
-    return Refuse(ProblemCode::kForbidden, OutOfScope(*principal));
-  }
-  return {.granted = true, .principal = std::move(principal)};
 }
 
 // The token of a request; empty: it has none. Several are none that is right.
@@ -129,6 +122,23 @@ std::string_view BearerToken(std::string_view authorization) {
 std::string OutOfScope(const identity::Principal& principal) {
   return "the caller's scope is rules whose ids begin with \"" + principal.scope +
          "\", and this changes others";
+}
+
+Access Authorize(identity::PrincipalPointer principal, const Requirement& requirement) {
+  if (!principal->Has(requirement.least)) {
+    std::string detail = "this needs the role ";
+    detail.append(LabelOf(requirement.least)).append(", the caller has ");
+    return Refuse(ProblemCode::kForbidden, detail.append(LabelOf(principal->role)));
+  }
+  if (requirement.needs_whole_scope && !principal->scope.empty()) {
+    return Refuse(ProblemCode::kForbidden, OutOfScope(*principal));
+  }
+  return {.granted = true, .principal = std::move(principal)};
+}
+
+bool IsCrossOrigin(const HttpRequest& request) {
+  const wire::HttpHeader* const site = request.Find(kSecFetchSite);
+  return site != nullptr && site->value != "none" && site->value != "same-origin";
 }
 
 Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::string_view token) {

@@ -59,6 +59,13 @@ struct Requirement {
                                      const wire::HttpRequest& request,
                                      const Requirement& requirement);
 
+/// Grants access to a principal that has what a route needs.
+[[nodiscard]] Access Authorize(identity::PrincipalPointer principal,
+                               const Requirement& requirement);
+
+/// Whether a browser says that a page of another origin made it send the request.
+[[nodiscard]] bool IsCrossOrigin(const wire::HttpRequest& request);
+
 enum class BodyUse : std::uint8_t {
   kJson,
   kDocument,  ///< Of rules, or a part of one: YAML or JSON.

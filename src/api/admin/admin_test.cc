@@ -220,7 +220,7 @@ TEST_F(AdminTest, TheIndexHasTheVersionAndThePathsToStartFrom) {
   EXPECT_EQ(heard.body,
             R"({"name":"sluice","version":"1.2.3","links":{"check":"/api/v1/rate-limit/check",)"
             R"("live":"/livez","ready":"/readyz","version":"/version","metrics":"/metrics",)"
-            R"("health":"/actuator/health","openapi":"/openapi.json"},)"
+            R"("health":"/actuator/health","openapi":"/openapi.json","dashboard":"/dashboard/"},)"
             R"("documentation":"docs/README.md"})");
   EXPECT_EQ(Request("HEAD", "/", "").body, "");
   const Heard refused = Request("POST", "/", "");

@@ -205,7 +205,7 @@ TEST_F(RulesV1Test, OnlyYamlAndJsonAreDocuments) {
 TEST_F(RulesV1Test, BrowsersAndStrangersAreRefused) {
   UseStore();
   CommitText(control_, std::string(kSearchRules));
-  EXPECT_EQ(Get("/admin/v1/rules", "Origin: http://localhost\r\n").status, 403);
+  EXPECT_EQ(Get("/admin/v1/rules", "Origin: http://localhost:81\r\n").status, 403);
   EXPECT_EQ(Get("/admin/v1/rules", "Sec-Fetch-Site: cross-site\r\n").status, 403);
   EXPECT_EQ(Get("/admin/v1/rules", "X-Forwarded-For: 1.2.3.4\r\n").status, 403);
   services_.token = "a-token-of-enough-length";

@@ -10,6 +10,7 @@ HttpLoop::HttpLoop(ServerServices& services, const HttpOptions& options)
     : services_(services),
       options_(options),
       receipts_(options.receipt_secret, options.receipt_lifetime),
+      browser_sessions_(options.receipt_secret),
       denial_ids_(options.receipt_secret),
       json_(std::make_unique<JsonBody>()),
       limits_(options.request_limits),

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/browser_session.h"
 #include "api/call_session.h"
 #include "api/denial_id.h"
 #include "api/http/call.h"
@@ -34,6 +35,7 @@ class HttpLoop {
   [[nodiscard]] ServerServices& services() { return services_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
+  [[nodiscard]] const BrowserSessions& browser_sessions() const { return browser_sessions_; }
   /// Returns the id of a check that a limit denied; empty for others, and if no response has it.
   /// Valid until the next call.
   [[nodiscard]] std::string_view DenialIdOf(const limiter::CheckRequest& check);
@@ -72,6 +74,7 @@ class HttpLoop {
   ServerServices& services_;
   const HttpOptions options_;
   ReceiptSigner receipts_;
+  const BrowserSessions browser_sessions_;
   const DenialIds denial_ids_;
   std::string denial_id_;
   std::unique_ptr<JsonBody> json_;

@@ -62,6 +62,9 @@ struct HttpOptions {
   PathFolding fold_paths;
   /// Names under which admin routes may be called without a token; see CheckHttpAccess.
   std::vector<std::string> admin_hosts;
+  /// Whether there is a dashboard, and whether it takes tokens over plaintext TCP from elsewhere.
+  bool dashboard = true;
+  bool plaintext_login = false;
   /// For descriptors that name none.
   Micros descriptor_window = std::chrono::seconds(60);
 };

@@ -1,5 +1,6 @@
 #include "api/http/routes.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -14,7 +15,7 @@ using enum wire::HttpMethod;
 constexpr bool kChecksScope = true;
 
 // All routes with parameters begin so: other paths are not compared with them.
-constexpr std::string_view kPathsWithParameters = "/admin/v1/";
+constexpr std::array<std::string_view, 2> kPathsWithParameters = {"/admin/v1/", "/dashboard/"};
 
 // The routes beside those of admin/admin.cc, frequent ones first. A path with parameters follows
 // those that are more specific.
@@ -39,12 +40,18 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/livez", kGet, kNone, RunLive, kOperators, false, "live"},
     {"/readyz", kGet, kNone, RunReady, kOperators, false, "ready"},
     {"/version", kGet, kNone, RunVersion, kOperators, false, "version"},
-    {"/metrics", kGet, kNone, RunMetrics, kMetrics, false, "metrics"},
-    {"/actuator/prometheus", kGet, kNone, RunMetrics, kMetrics},
+    {"/metrics", kGet, kNone, RunMetrics, kAdminListener, false, "metrics"},
+    {"/actuator/prometheus", kGet, kNone, RunMetrics, kAdminListener},
     {"/actuator/health", kGet, kNone, RunHealth, kOperators, false, "health"},
     {"/actuator/info", kGet, kNone, RunInfo, kOperators},
     {"/openapi.json", kGet, kNone, RunOpenApi, kGeneral, false, "openapi"},
     {"/", kGet, kNone, RunIndex},
+    {"/dashboard", kGet, kNone, RunDashboardRedirect, kAdminListener},
+    {"/dashboard/", kGet, kNone, RunDashboard, kAdminListener, false, "dashboard"},
+    {"/dashboard/session", kGet, kNone, RunGetSession, kAdminListener},
+    {"/dashboard/session", kPost, kNone, RunBeginSession, kAdminListener},
+    {"/dashboard/session", kDelete, kNone, RunEndSession, kAdminListener},
+    {"/dashboard/assets/{bundle}/{file}", kGet, kNone, RunDashboardAsset, kAdminListener},
     {"/admin/grant", kPost, kOperator, RunGrant, kChecks},
     {"/admin/inspect", kGet, kViewer, RunInspect, kChecks},
     {"/admin/v1/keys:lookup", kPost, kViewer, RunLookUpKey, kChecks},
@@ -161,7 +168,10 @@ std::span<const HttpRoute> FindAll(std::string_view path) {
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (routes[i].path == path) return WithSamePath(routes.subspan(i));
   }
-  if (!path.starts_with(kPathsWithParameters)) return {};
+  if (std::none_of(kPathsWithParameters.begin(), kPathsWithParameters.end(),
+                   [path](std::string_view prefix) { return path.starts_with(prefix); })) {
+    return {};
+  }
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (routes[i].path.find('{') != std::string_view::npos && Matches(routes[i].path, path)) {
       return WithSamePath(routes.subspan(i));

@@ -21,11 +21,11 @@ inline constexpr std::string_view kEnvoyAuthPath = "/v1/auth/envoy";
 
 enum class RouteUse : std::uint8_t {
   kGeneral,
-  kChecks,     ///< Makes a call of checks, which can be decided together with those around it.
-  kOperators,  ///< Answered on reserved connections; so is all for administrators.
-  kStreams,    ///< Its response may go on for as long as the client stays.
-  kMetrics,    ///< The same, and moves to the admin listener.
-  kDocuments,  ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
+  kChecks,         ///< Makes a call of checks, which can be decided together with those around it.
+  kOperators,      ///< Answered on reserved connections; so is all for administrators.
+  kStreams,        ///< Its response may go on for as long as the client stays.
+  kAdminListener,  ///< As kOperators, and moves to the admin listener: metrics, the dashboard.
+  kDocuments,      ///< Takes a rule document or a part of one: a large body, as YAML or JSON.
 };
 
 /// The listener of a connection.
@@ -59,13 +59,13 @@ struct HttpRoute {
   /// checks are only on the other, and the rest is on both.
   [[nodiscard]] constexpr bool IsServedOn(HttpSurface surface) const {
     if (surface == HttpSurface::kAll) return true;
-    const bool is_admin = is_administrative() || use == RouteUse::kMetrics;
+    const bool is_admin = is_administrative() || use == RouteUse::kAdminListener;
     if (surface == HttpSurface::kPublic) return !is_admin;
     return is_admin || role == Role::kNone;
   }
   /// Whether it is answered on reserved connections.
   [[nodiscard]] constexpr bool is_for_operators() const {
-    return use == RouteUse::kOperators || use == RouteUse::kMetrics || is_administrative();
+    return use == RouteUse::kOperators || use == RouteUse::kAdminListener || is_administrative();
   }
   /// Whether it is for administrators, of whatever role.
   [[nodiscard]] constexpr bool is_administrative() const { return role > Role::kChecker; }
@@ -131,6 +131,14 @@ void RunHealth(HttpExchange& exchange);
 void RunInfo(HttpExchange& exchange);
 void RunOpenApi(HttpExchange& exchange);
 void RunIndex(HttpExchange& exchange);
+// dashboard.cc
+void RunDashboardRedirect(HttpExchange& exchange);
+void RunDashboard(HttpExchange& exchange);
+void RunDashboardAsset(HttpExchange& exchange);
+// admin/session_route.cc
+void RunGetSession(HttpExchange& exchange);
+void RunBeginSession(HttpExchange& exchange);
+void RunEndSession(HttpExchange& exchange);
 // admin/rules_v1.cc
 void RunGetDocument(HttpExchange& exchange);
 void RunPutDocument(HttpExchange& exchange);

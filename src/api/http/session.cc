@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/admin/access.h"
+#include "api/admin/browser_session.h"
 #include "api/http/exchange.h"
 #include "api/http/routes.h"
 #include "base/parse_number.h"
@@ -190,6 +191,7 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
   HttpExchange exchange{loop_, peer_, request, options, out, surface_};
   RunRoute(exchange, routes, route);
   if (exchange.stream) return StartStream(exchange);
+  if (!exchange.response_options.keep_alive) closing_ = true;  // The route may say so.
   if (exchange.call == nullptr) {
     if (&out != &loop_.response_buffer()) return;
     ReplyNow() += out;
@@ -279,10 +281,11 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
 }
 
 Access HttpSession::CheckAccess(const HttpRequest& request, const HttpRoute& route) const {
-  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request,
-                         {.least = route.role,
-                          .needs_whole_scope = route.needs_whole_scope(),
-                          .has_own_authorization = route.method != kAnyMethod});
+  return CheckBrowserAccess(loop_.services(), loop_.browser_sessions(), peer_,
+                            loop_.options().admin_hosts, request,
+                            {.least = route.role,
+                             .needs_whole_scope = route.needs_whole_scope(),
+                             .has_own_authorization = route.method != kAnyMethod});
 }
 
 void HttpSession::WriteReply(CheckCall& base, std::string& out) {

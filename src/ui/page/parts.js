@@ -1,0 +1,163 @@
+// Parts of which pages consist: panels, tables, dialogs, notices.
+
+import {h, key, replace, setText, visible} from "./dom.js";
+import * as format from "./format.js";
+import {ApiError, OfflineError} from "./api.js";
+
+export function panel(title, ...children) {
+  const id = `p-${Math.random().toString(36).slice(2, 9)}`;
+  const tools = h("div", {class: "tools"});
+  const body = h("div", {class: "panel-body"}, children);
+  const element = h("section", {class: "panel", "aria-labelledby": id}, h("header", {}, h("h2", {id}, title), tools), body);
+  return {element, body, tools};
+}
+
+export function time(value, show = format.when) {
+  if (!value) return format.none;
+  return h("time", {datetime: String(value), title: format.fullTime(value)}, show(value));
+}
+
+export function badge(text, kind = "") {
+  return h("span", {class: `badge ${kind}`}, text);
+}
+
+export function empty(title, why) {
+  return h("div", {class: "empty"}, h("strong", {}, title), why ? h("p", {}, why) : null);
+}
+
+// An error as the server wrote it.
+export function problem(error) {
+  const text = error instanceof ApiError || error instanceof OfflineError ? error.message : String(error.message ?? error);
+  const code = error instanceof ApiError ? [error.code || `HTTP ${error.status}`, error.field].filter(Boolean).join(", ") : null;
+  return h("div", {class: "notice bad", role: "alert"}, code ? h("code", {}, code) : null, " ", visible(text));
+}
+
+export function notice(text, kind = "") {
+  return h("div", {class: `notice ${kind}`, role: "status"}, text);
+}
+
+// columns: {name, cell(row) → text or node, class, width}. Rows keep their elements where `id` says that they are the same.
+export function table(columns, options = {}) {
+  const head = h("thead", {}, h("tr", {}, columns.map((column) =>
+    h("th", {scope: "col", class: column.class ?? ""}, column.name || h("span", {class: "hidden"}, column.label ?? "Actions")))));
+  const body = h("tbody");
+  const element = h("div", {class: "table", tabindex: "0", role: "region", "aria-label": options.label ?? "Table"},
+    h("table", {}, options.caption ? h("caption", {class: "hidden"}, options.caption) : null, head, body));
+  const known = new Map();
+  return {
+    element,
+    body,
+    show(rows, whenEmpty) {
+      if (!rows.length && whenEmpty) {
+        known.clear();
+        replace(body, h("tr", {class: "none"}, h("td", {colspan: columns.length}, whenEmpty)));
+        return;
+      }
+      const next = rows.map((row) => {
+        const id = options.id?.(row);
+        const text = id === undefined ? "" : JSON.stringify(row);
+        const before = id === undefined ? null : known.get(id);
+        if (before && before.text === text && !options.live) return before.element;
+        const cells = columns.map((column) => h("td", {class: column.class ?? ""}, column.cell(row)));
+        const line = h("tr", {class: options.rowClass?.(row) ?? ""}, cells);
+        if (id !== undefined) known.set(id, {text, element: line});
+        return line;
+      });
+      // Moving an element takes the focus from it.
+      const same = next.length === body.children.length && next.every((line, i) => line === body.children[i]);
+      if (!same) body.replaceChildren(...next);
+    },
+  };
+}
+
+export function field(label, control, hint) {
+  const id = control.id || `f-${Math.random().toString(36).slice(2, 9)}`;
+  control.id = id;
+  const note = hint ? h("small", {id: `${id}-hint`}, hint) : null;
+  if (note) control.setAttribute("aria-describedby", note.id);
+  return h("div", {class: "field"}, h("label", {for: id}, label), control, note);
+}
+
+export function select(options, value, attributes) {
+  const element = h("select", attributes, options.map((option) => {
+    const [id, text] = Array.isArray(option) ? option : [option, option];
+    return h("option", {value: id}, text);
+  }));
+  element.value = value;
+  return element;
+}
+
+// A group of buttons, one of which is pressed.
+export function choice(label, options, value, onchange) {
+  const buttons = options.map(([id, text]) =>
+    h("button", {type: "button", "aria-pressed": String(id === value), onclick: () => set(id, true)}, text));
+  const element = h("div", {class: "choice", role: "group", "aria-label": label}, buttons);
+  function set(id, report) {
+    value = id;
+    options.forEach(([other], i) => buttons[i].setAttribute("aria-pressed", String(other === id)));
+    if (report) onchange(id);
+  }
+  return {element, set, get value() { return value; }};
+}
+
+export function button(text, onclick, attributes) {
+  return h("button", {type: "button", onclick, ...attributes}, text);
+}
+
+// A form in a dialog. `submit` gets the form and may throw: then the error is shown, and the dialog stays.
+export function dialog({title, intro, fields, action, danger, submit, wide}) {
+  const errors = h("div", {class: "errors"});
+  const confirm = h("button", {type: "submit", class: danger ? "danger" : "primary"}, action);
+  const cancel = h("button", {type: "button", onclick: () => element.close()}, "Cancel");
+  const form = h("form", {method: "dialog"}, h("h2", {id: "dialog-title"}, title),
+    intro ? h("div", {class: "intro"}, intro) : null, fields, errors, h("div", {class: "buttons"}, cancel, confirm));
+  const element = h("dialog", {"aria-labelledby": "dialog-title", class: wide ? "wide" : ""}, form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    confirm.disabled = true;
+    replace(errors);
+    try {
+      await submit(form);
+      element.close();
+    } catch (error) {
+      replace(errors, problem(error));
+    } finally {
+      confirm.disabled = false;
+    }
+  });
+  element.addEventListener("close", () => element.remove());
+  document.body.append(element);
+  element.showModal();
+  return element;
+}
+
+// A message that goes away by itself.
+export function toast(text, kind = "good") {
+  let place = document.getElementById("toasts");
+  if (!place) {
+    place = h("div", {id: "toasts", role: "status", "aria-live": "polite"});
+    document.body.append(place);
+  }
+  const line = h("div", {class: `notice ${kind}`}, text);
+  place.append(line);
+  setTimeout(() => line.remove(), 6000);
+}
+
+// What a call is known by: {"api_key": "…"} or conditions like {"ip": {"cidr": "10.0.0.0/8"}}.
+export function attributes(values) {
+  return h("span", {class: "attributes"}, Object.entries(values ?? {}).map(([name, value]) => {
+    const [operator, text] = typeof value === "object" && value !== null ? Object.entries(value)[0] ?? ["", ""] : ["", value];
+    return h("span", {class: "attribute"}, h("b", {}, visible(name)), operator && operator !== "equals" ? h("i", {}, ` ${operator} `) : " ",
+      key(text));
+  }));
+}
+
+export function bar(used, limit) {
+  const share = limit > 0 ? Math.min(1, Math.max(0, used / limit)) : 0;
+  const inner = h("span", {class: share >= 1 ? "full" : share >= 0.8 ? "high" : ""});
+  inner.style.width = `${share * 100}%`;
+  return h("span", {class: "bar", role: "meter", "aria-valuemin": 0, "aria-valuemax": limit, "aria-valuenow": used,
+    "aria-label": `${format.count(used)} of ${format.count(limit)} used`}, inner);
+}
+
+export {h, key, replace, setText, visible};
