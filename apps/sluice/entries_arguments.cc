@@ -24,26 +24,6 @@ void AddChange(CLI::App& command, EntriesOptions& options, bool has_dry_run) {
   AddWait(command, options.wait);
 }
 
-void AddAttributes(CLI::App& command, EntriesOptions& options) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "ATTRIBUTE",
-          [&options](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              const std::size_t equals = text.find('=');
-              if (equals == std::string::npos || equals == 0) {
-                throw CLI::ValidationError("ATTRIBUTE",
-                                           "expected name=value, found '" + text + "'");
-              }
-              options.attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-            }
-          },
-          "An attribute of the caller, as api_key=sk_1; ip may be a network")
-      ->required()
-      ->type_name("NAME=VALUE")
-      ->expected(-1);
-}
-
 }  // namespace
 
 void AddEntries(CLI::App& app, std::function<int()>& action, EntriesOptions& options) {
@@ -85,7 +65,7 @@ void AddEntries(CLI::App& app, std::function<int()>& action, EntriesOptions& opt
   CLI::App* const block =
       AddCommand(app, action, options, "block", "Block a caller on all servers", BlockCaller);
   block->footer("Example:\n  sluice block api_key=sk_prod_7 --for 2h --reason 'ticket 4711'");
-  AddAttributes(*block, options);
+  AddAttributes(*block, options.attributes)->required();
   CLI::Option* const lifetime =
       block->add_option("--for", options.lifetime, "How long; a day without it")->type_name("TIME");
   block->add_flag("--forever", options.forever, "Until it is removed")->excludes(lifetime);
@@ -99,7 +79,7 @@ void AddEntries(CLI::App& app, std::function<int()>& action, EntriesOptions& opt
   CLI::App* const unblock =
       AddCommand(app, action, options, "unblock", "Remove the block of a caller", UnblockCaller);
   unblock->footer("Exit codes: 0 success, 1 error, 2 there was no such block.");
-  AddAttributes(*unblock, options);
+  AddAttributes(*unblock, options.attributes)->required();
   AddChange(*unblock, options, false);
 }
 

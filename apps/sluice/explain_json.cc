@@ -1,4 +1,5 @@
 #include "base/json_writer.h"
+#include "base/labels.h"
 #include "base/timestamp.h"
 #include "explain_command.h"
 #include "match/entry_text.h"
@@ -8,34 +9,6 @@ namespace sluice::app {
 namespace {
 
 using match::Explanation;
-
-const char* OutcomeName(match::RuleOutcome outcome) {
-  switch (outcome) {
-    case match::RuleOutcome::kMatched:
-      return "matched";
-    case match::RuleOutcome::kDisabled:
-      return "disabled";
-    case match::RuleOutcome::kAfterFinal:
-      return "after_final";
-    case match::RuleOutcome::kTierDiffers:
-      return "tier_differs";
-    case match::RuleOutcome::kConditionFails:
-      return "condition_fails";
-    case match::RuleOutcome::kLacksAttribute:
-      return "lacks_attribute";
-    case match::RuleOutcome::kNoNumbers:
-      return "no_numbers";
-    case match::RuleOutcome::kNotStarted:
-      return "not_started";
-    case match::RuleOutcome::kExpired:
-      return "expired";
-    case match::RuleOutcome::kNoLimitInForce:
-      return "no_limit_in_force";
-    case match::RuleOutcome::kOutsideRollout:
-      return "outside_rollout";
-  }
-  return "";
-}
 
 const char* SourceName(match::TierSource source) {
   switch (source) {
@@ -134,7 +107,7 @@ void WriteRule(const match::ExplainedRule& explained, JsonWriter& json) {
   json.BeginObject();
   json.Key("id").String(rule.id);
   json.Key("line").Int(rule.position.line);
-  json.Key("outcome").String(OutcomeName(explained.outcome));
+  json.Key("outcome").String(LabelOf(explained.outcome));
   json.Key("shadow").Bool(rule.shadow);
   WriteSchedule(rule.schedule, json);
   if (explained.cohort != match::Cohort::kAll) {

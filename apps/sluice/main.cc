@@ -21,6 +21,7 @@
 #include "explain_command.h"
 #include "import_envoy.h"
 #include "insight_arguments.h"
+#include "keys_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
@@ -301,6 +302,7 @@ int Run(int argc, char** argv) {
   TopOptions top;
   TailOptions tail;
   WhyOptions why;
+  KeysOptions keys;
   EntriesOptions entries;
   TokensOptions tokens;
   std::string help_topic;
@@ -315,6 +317,7 @@ int Run(int argc, char** argv) {
   AddTop(app, action, top);
   AddTail(app, action, tail);
   AddWhy(app, action, why);
+  AddKeys(app, action, keys);
   AddEntries(app, action, entries);
   AddTokens(app, action, tokens);
   AddHelp(app, action, help_topic);

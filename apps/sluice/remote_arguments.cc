@@ -30,6 +30,26 @@ void AddRemote(CLI::App& command, RemoteOptions& options) {
   command.add_flag("--json", options.json, "Print JSON");
 }
 
+CLI::Option* AddAttributes(CLI::App& command,
+                           std::vector<std::pair<std::string, std::string>>& attributes) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          "ATTRIBUTE",
+          [&attributes](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const std::size_t equals = text.find('=');
+              if (equals == std::string::npos || equals == 0) {
+                throw CLI::ValidationError("ATTRIBUTE",
+                                           "expected name=value, found '" + text + "'");
+              }
+              attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+            }
+          },
+          "An attribute of the caller, as api_key=sk_1; ip may be a network")
+      ->type_name("NAME=VALUE")
+      ->expected(-1);
+}
+
 void AddWait(CLI::App& command, std::optional<Micros>& wait) {
   command
       .add_option_function<std::string>(

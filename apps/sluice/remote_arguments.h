@@ -1,6 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -12,6 +15,10 @@ namespace sluice::app {
 
 /// Adds the flags of a command that talks to a running server: --server, --token-file, … --json.
 void AddRemote(CLI::App& command, RemoteOptions& options);
+
+/// Adds the attributes of a caller: NAME=VALUE, once or more.
+CLI::Option* AddAttributes(CLI::App& command,
+                           std::vector<std::pair<std::string, std::string>>& attributes);
 
 /// Adds --wait TIME.
 void AddWait(CLI::App& command, std::optional<Micros>& wait);

@@ -42,6 +42,7 @@ struct Receipt {
   std::int64_t from_grant = 0;  ///< Taken from a grant, which is spent first.
   WallTime at{};                ///< Windows: where the window begins. Else: when it was taken.
   std::uint64_t slot = 0;       ///< Concurrency: the slot's id.
+  WallTime grant_expires{};     ///< When a part of that grant expires; zero: none of it does.
 
   friend bool operator==(const Receipt&, const Receipt&) = default;
 };

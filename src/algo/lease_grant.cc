@@ -218,7 +218,7 @@ std::int64_t TakeExactly(const LimitNumbers& limit, WallTime now, State& state,
   const std::int64_t tokens = std::min(request.waiting, there);
   if (tokens < request.least || tokens <= 0) return 0;
   const std::int64_t from_grant = std::min(tokens, state.grant);
-  state.grant -= from_grant;
+  TakeGrant(state, from_grant);
   if (tokens > from_grant) algo::Take(limit, state, tokens - from_grant, 0);
   return tokens;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <sluice/limit.h>
@@ -30,7 +31,8 @@ struct Slot {
 struct SlotExpiry {
   std::uint64_t id;
   WallTime expires;
-  static constexpr std::int64_t cost = 0;  // NOLINT(readability-identifier-naming): a field of others.
+  static constexpr std::int64_t cost =
+      0;  // NOLINT(readability-identifier-naming): a field of others.
 
   [[nodiscard]] EntryKey key() const { return {.id = id}; }
 };
@@ -58,6 +60,8 @@ struct State {
   std::int64_t previous = 0;
   /// Units left of grants: spent first, never refilled.
   std::int64_t grant = 0;
+  std::int64_t expiring_grant = 0;  ///< The part of `grant` that ends at `grant_expires`.
+  WallTime grant_expires{};         ///< Zero if no part does.
   History* history = nullptr;
 };
 
@@ -128,6 +132,40 @@ constexpr Micros WaitUntil(WallTime now, WallTime moment) {
 
 /// A moment that no clock reaches.
 inline constexpr WallTime kNever{kMaxWait + Micros{1}};
+
+/// Forgets a grant that has expired. Comes before everything else that is done with a state.
+constexpr void ExpireGrant(WallTime now, State& state) {
+  if (state.expiring_grant == 0 || now < state.grant_expires) return;
+  state.grant -= state.expiring_grant;
+  state.expiring_grant = 0;
+  state.grant_expires = {};
+}
+
+/// Adds to the grant, until `expires` or, if that is zero, for ever. A key has one grant that
+/// expires: two of them become one, which ends with the earlier.
+constexpr void AddGrant(State& state, std::int64_t amount, WallTime expires) {
+  amount = std::min(amount, kMaxAmount - state.grant);
+  state.grant += amount;
+  if (expires == WallTime{} || amount == 0) return;
+  if (state.expiring_grant == 0 || expires < state.grant_expires) state.grant_expires = expires;
+  state.expiring_grant += amount;
+}
+
+/// Takes of the grant, first of the part that expires. Returns when that does; zero: none was
+/// taken of it.
+constexpr WallTime TakeGrant(State& state, std::int64_t amount) {
+  const std::int64_t expiring = std::min(amount, state.expiring_grant);
+  const WallTime expires = expiring > 0 ? state.grant_expires : WallTime{};
+  state.grant -= amount;
+  state.expiring_grant -= expiring;
+  if (state.expiring_grant == 0) state.grant_expires = {};
+  return expires;
+}
+
+/// When the grant holds no information any more; kNever while a part of it does not expire.
+constexpr WallTime GrantEnd(const State& state) {
+  return state.grant > state.expiring_grant ? kNever : state.grant_expires;
+}
 
 constexpr WallTime ClampTime(WallTime t) {
   if (t < WallTime{}) return WallTime{};

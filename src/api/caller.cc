@@ -66,9 +66,11 @@ HttpCall* BeginCall(HttpExchange& exchange, Reader reader, const CallTarget& tar
     return nullptr;
   }
   for (const Attribute& one : caller.attributes()) check.Add(one.name, one.value);
-  check.Add("endpoint", NormalizePath(target.path, exchange.loop.Room(target.path.size()),
-                                      exchange.loop.options().fold_paths));
-  check.Add("method", target.method);
+  if (!target.path.empty()) {
+    check.Add("endpoint", NormalizePath(target.path, exchange.loop.Room(target.path.size()),
+                                        exchange.loop.options().fold_paths));
+  }
+  if (!target.method.empty()) check.Add("method", target.method);
   if (!target.host.empty()) check.Add("host", target.host);
   return &call;
 }

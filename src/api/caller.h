@@ -10,10 +10,10 @@ namespace sluice::api {
 
 /// The call that a request is about: the request itself, or the one that a proxy describes.
 struct CallTarget {
-  std::string_view method;
-  std::string_view path;   ///< Not decoded.
-  std::string_view query;  ///< The same.
-  std::string_view host;   ///< May be empty.
+  std::string_view method;  ///< May be empty, as may be the others.
+  std::string_view path;    ///< Not decoded.
+  std::string_view query;   ///< The same.
+  std::string_view host;
 };
 
 /// Begins the call of a caller that is known by what its request brings, and by nothing that it

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kFormat = 2;
 constexpr std::uint64_t kMeasured = 1;
+constexpr std::uint64_t kGrantExpires = 2;  // One more number follows.
 
 const std::string& SecretOfThisProcess() {
   static const std::string secret = [] {
@@ -140,8 +141,13 @@ void ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& recei
     AppendNumber(static_cast<std::uint64_t>(number), bytes_);
   }
   AppendNumber(receipt.slot, bytes_);
-  AppendNumber(facts.measured ? kMeasured : 0, bytes_);
+  const bool expires = receipt.grant_expires != WallTime{};
+  AppendNumber((facts.measured ? kMeasured : 0) | (expires ? kGrantExpires : 0), bytes_);
   AppendNumber(static_cast<std::uint64_t>(facts.max_settlement), bytes_);
+  if (expires) {
+    AppendNumber(static_cast<std::uint64_t>(receipt.grant_expires.time_since_epoch().count()),
+                 bytes_);
+  }
   ++count_;
 }
 
@@ -183,6 +189,7 @@ std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const 
     receipt.slot = cursor.Number();
     const std::uint64_t facts = cursor.Number();
     const std::int64_t max_settlement = cursor.Signed();
+    if ((facts & kGrantExpires) != 0) receipt.grant_expires = WallTime{Micros{cursor.Signed()}};
     if (cursor.failed() || !limit || limit->numbers() != *numbers ||
         taken.size() == kMaxLimitsPerCall)
       return std::nullopt;

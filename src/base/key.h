@@ -30,4 +30,8 @@ void AppendEncodedValues(std::span<const std::string_view> values, std::string& 
 /// Appends "{<tag>}:<scope>:<rest>", which no other key gives.
 void AppendKeyName(const Key& key, std::string& out);
 
+/// Reads what AppendKeyName wrote, for a scope of two parts ("<rule>:<limit>"). The results point
+/// into `name` and into `tag`, which receives the decoded tag. False: it is something else.
+[[nodiscard]] bool ParseKeyName(std::string_view name, std::string& tag, Key& key);
+
 }  // namespace sluice

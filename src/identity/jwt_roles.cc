@@ -11,7 +11,9 @@ namespace {
 // Enough for administrators and services.
 constexpr std::size_t kRemembered = 64;
 
-Error JwtRolesError(std::string message) { return {ErrorCode::kInvalidOptions, std::move(message)}; }
+Error JwtRolesError(std::string message) {
+  return {ErrorCode::kInvalidOptions, std::move(message)};
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ Result<JwtRoles> JwtRoles::Make(JwtRoleOptions options,
         others && std::any_of(others->begin(), others->end(),
                               [&](const JwtKey& other) { return key.IsSameKey(other); });
     if (!is_shared) continue;
-    return JwtRolesError("a key is also one of identity.jwt, whose tokens are those of end customers");
+    return JwtRolesError(
+        "a key is also one of identity.jwt, whose tokens are those of end customers");
   }
   JwtRoles made(std::move(options));
   made.verifier_ = std::make_unique<const JwtVerifier>(

@@ -6,6 +6,8 @@ void CheckRequest::Clear() {
   operation = store::Operation::kCheck;
   cost = 1;
   slot = 0;
+  grant_expires = {};
+  only_rule.clear();
   timeout = Micros{0};
   bytes_.clear();
   pieces_.clear();

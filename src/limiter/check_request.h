@@ -68,7 +68,9 @@ class CheckRequest {
   }
 
   store::Operation operation = store::Operation::kCheck;
-  std::int64_t cost = 1;  ///< The call's own. Grants: how much.
+  std::int64_t cost = 1;     ///< The call's own. Grants: how much.
+  WallTime grant_expires{};  ///< Grants: when what is granted ends; zero: never.
+  std::string only_rule{};   ///< Not empty: only limits of the rule with this id; not for checks.
   /// Concurrency: the slot to take, release or renew; 0 lets the limiter choose, once for all
   /// limits.
   std::uint64_t slot = 0;

@@ -202,6 +202,7 @@ bool Limiter::AddMatchedUses(CheckRequest& check, match::FoundEntries found, Wal
   const match::LiveEntry* exemption = nullptr;
   for (const match::MatchedLimit& matched : check.match_.limits()) {
     if (!Concerns(check.operation, *matched.limit)) continue;
+    if (!check.only_rule.empty() && matched.rule->id != check.only_rule) continue;
     const bool shadow = rules::IsShadow(*matched.rule, *matched.limit) || all_shadow;
     const Mode mode = shadow ? Mode::kShadow : Mode::kEnforce;
     if (found.empty()) {
@@ -230,6 +231,7 @@ Use& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mo
   use.limit = &matched.limit->limit;
   use.cost = Takes(check.operation) ? matched.cost : check.cost;
   use.mode = mode;
+  use.receipt.grant_expires = check.grant_expires;
   use.may_lease = matched.rule->consistency == rules::Consistency::kLeased;
   use.series = matched.limit->number;
   if (matched.limit->reject_all && Takes(check.operation)) LetNothingFit(use);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,12 @@ enum class RuleOutcome : std::uint8_t {
   kNoLimitInForce,  ///< All limits that the caller has start later or have expired.
   kOutsideRollout,  ///< The caller is outside of the rollout, which has no `from`.
 };
+
+constexpr std::array<std::string_view, 11> LabelsOf(RuleOutcome /*any*/) {
+  return {"matched",         "disabled",          "after_final",    "tier_differs",
+          "condition_fails", "lacks_attribute",   "no_numbers",     "not_started",
+          "expired",         "no_limit_in_force", "outside_rollout"};
+}
 
 /// A limit that the call matches: what it would take, and from which budget.
 struct ExplainedLimit {

@@ -22,16 +22,6 @@ std::string CommandOf(std::initializer_list<std::string_view> words) {
   return command;
 }
 
-Options NodeOptions(const Options& options, const ServerAddress& address) {
-  Options of_node = options;
-  of_node.topology = Topology::kSingle;
-  of_node.seeds.clear();
-  of_node.host = address.host;
-  of_node.port = address.port;
-  of_node.wait_for_connection = false;
-  return of_node;
-}
-
 }  // namespace
 
 ClusterClient::ClusterClient(net::Loop& loop, Options options)
@@ -140,7 +130,7 @@ ClusterClient::NodeIndex ClusterClient::FindOrAdd(const ServerAddress& address) 
     if (nodes_[i].client && nodes_[i].address == address) return static_cast<NodeIndex>(i);
   }
   Node node{.address = address,
-            .client = std::make_unique<Client>(loop_, NodeOptions(options_, address)),
+            .client = std::make_unique<Client>(loop_, OptionsOfNode(options_, address)),
             .last_used = loop_.Now()};
   if (on_breaker_change_) node.client->OnBreakerChange(on_breaker_change_);
   const std::lock_guard lock(nodes_mutex_);

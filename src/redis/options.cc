@@ -106,6 +106,16 @@ std::optional<Error> FindProblem(const Options& options) {
   return FindTimeProblem(options);
 }
 
+Options OptionsOfNode(const Options& options, const ServerAddress& address) {
+  Options of_node = options;
+  of_node.topology = Topology::kSingle;
+  of_node.seeds.clear();
+  of_node.host = address.host;
+  of_node.port = address.port;
+  of_node.wait_for_connection = false;
+  return of_node;
+}
+
 Result<Secret> ReadPassword(const Options& options) {
   if (!options.password_file.empty()) return ReadPasswordFile(options.password_file);
   if (!options.password_env.empty()) return ReadPasswordVariable(options.password_env);

@@ -70,6 +70,9 @@ struct Options {
 /// Returns the error in the options, if there is one.
 [[nodiscard]] std::optional<Error> FindProblem(const Options& options);
 
+/// Returns the options of a connection to one server of a cluster.
+[[nodiscard]] Options OptionsOfNode(const Options& options, const ServerAddress& address);
+
 /// The password as the options say, read now.
 [[nodiscard]] Result<Secret> ReadPassword(const Options& options);
 

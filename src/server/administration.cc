@@ -85,6 +85,14 @@ void Administration::Audit(control::Origin origin, std::string action, std::stri
   parts_.control.Audit(std::move(origin), std::move(action), std::move(target));
 }
 
+std::optional<store::SeenTimes> Administration::FindSeen(const Key& key) {
+  return parts_.shared.names ? parts_.shared.names->Find(key) : std::nullopt;
+}
+
+void Administration::RunKeyTask(api::KeyTask task, std::function<void(bool ran)> done) {
+  parts_.keys.Run(loop_, std::move(task), std::move(done));
+}
+
 api::Health Administration::CheckHealth() {
   const auto loaded = [](const char* name, const LiveStatus& status, const std::string& content) {
     return api::Condition{

@@ -12,6 +12,7 @@
 #include "net/loop.h"
 #include "server/control_plane.h"
 #include "server/insight.h"
+#include "server/key_administration.h"
 #include "server/room_watch.h"
 #include "server/shared.h"
 #include "server/shared_work.h"
@@ -48,6 +49,7 @@ struct ServerParts {
   RulesWork& rules_work;
   Insight& insight;
   ControlPlane& control;
+  KeyAdministration& keys;
 };
 
 /// How many event loops are connected to Redis, and the state of their circuit breakers. Not ok
@@ -79,6 +81,8 @@ class Administration final : public api::AdminServices {
   void LogChange(const control::Origin& origin, std::string_view request,
                  std::string_view target) override;
   void Audit(control::Origin origin, std::string action, std::string target) override;
+  [[nodiscard]] std::optional<store::SeenTimes> FindSeen(const Key& key) override;
+  void RunKeyTask(api::KeyTask task, std::function<void(bool ran)> done) override;
 
  private:
   [[nodiscard]] api::Condition MemoryCondition() const;

@@ -158,6 +158,16 @@ struct CertificateMetrics {
   }
 };
 
+struct ClockMetrics {
+  std::chrono::nanoseconds offset{0};
+
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kGauge, "rate_limiter_redis_clock_offset_seconds",
+                             "How far Redis' clock is ahead of this server's.",
+                             &ClockMetrics::offset}};
+  }
+};
+
 struct LoadMetrics {
   bool successful = false;
 
@@ -228,6 +238,8 @@ void WriteStore(PrometheusText& text, const Shared& shared,
   }
   WriteMetrics(text, redis);
   WriteMetrics(text, store);
+  const Micros ahead = shared.settings.store_clock_ahead.load(std::memory_order_relaxed);
+  WriteMetrics(text, ClockMetrics{.offset = ahead});
   WriteMetrics(text, shared.leases->denials);
   telemetry::SeriesTotals<lease::TableStats> leases(shared.limit_series);
   leases.Add(shared.leases->table.StatsBySeriesApprox());

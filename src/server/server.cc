@@ -115,6 +115,7 @@ Server::~Server() {
   insight_.Stop();
   metrics_work_.Stop();
   rules_work_.Stop();
+  if (keys_) keys_->Stop();
   if (control_) control_->Stop();
   reloader_.Stop();
   listeners_.reset();
@@ -155,6 +156,7 @@ Result<bool> Server::Prepare() {
         simulate::TrafficSamplerOptions{}, loops_.size(), TheSystemClock().Now());
   }
   workers_.resize(loops_.size());
+  MakeKeyAdministration();
   const ServerParts parts{.shared = shared_,
                           .workers = workers_,
                           .admission = admission_,
@@ -165,7 +167,8 @@ Result<bool> Server::Prepare() {
                           .metrics_work = metrics_work_,
                           .rules_work = rules_work_,
                           .insight = insight_,
-                          .control = *control_};
+                          .control = *control_,
+                          .keys = *keys_};
   loops_.Do([this, &parts](std::size_t i) {
     workers_[i] = std::make_unique<Worker>(loops_[i], shared_,
                                            std::make_unique<Administration>(loops_[i], parts));
@@ -185,6 +188,23 @@ Result<bool> Server::Prepare() {
   if (auto started = StartControlPlane(); !started) return started;
   StartInsight();
   return reloader_.Start();
+}
+
+void Server::MakeKeyAdministration() {
+  if (shared_.config.memory.names_bytes > 0) {
+    shared_.names =
+        std::make_unique<store::KeyDirectories>(shared_.config.memory.names_bytes, loops_.size());
+  }
+  keys_ = std::make_unique<KeyAdministration>(KeyAdministration::Environment{
+      .shared = shared_,
+      .run_resets =
+          [this](std::shared_ptr<KeyResets> resets) {
+            loops_[0].Post([this, resets = std::move(resets)] { workers_[0]->ResetKeys(*resets); });
+          },
+      .audit =
+          [this](const control::Origin& origin, std::string action, std::string target) {
+            control_->Audit(origin, std::move(action), std::move(target));
+          }});
 }
 
 Result<bool> Server::ReadSecrets() {
@@ -421,7 +441,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   }
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
-       !control_->TryStop(kTimeToCut))) {
+       !keys_->TryStop(kTimeToCut) || !control_->TryStop(kTimeToCut))) {
     shared_.log.Write(LogLevel::kError,
                       "rules are still being read at shutdown; exiting without them", {});
     ended_ = Ended::kStuck;

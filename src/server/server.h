@@ -16,6 +16,7 @@
 #include "server/administration.h"
 #include "server/control_plane.h"
 #include "server/insight.h"
+#include "server/key_administration.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
 #include "server/reloader.h"
@@ -77,6 +78,7 @@ class Server final {
   Result<bool> StartControlPlane();
   Result<bool> LoadEnvoyConfig();
   void StartInsight();
+  void MakeKeyAdministration();
   void Drain();
   void GiveUp();
   void WatchStore();
@@ -107,6 +109,7 @@ class Server final {
   // and the loops of connections never wait for them.
   MetricsWork metrics_work_{[this](api::MetricsFormat format) { return MetricsPage(format); }};
   RulesWork rules_work_{[this](const RulesTask& task) { return RunRulesTask(task); }};
+  std::unique_ptr<KeyAdministration> keys_;
 };
 
 }  // namespace sluice::server

@@ -22,6 +22,7 @@
 #include "settings/config.h"
 #include "simulate/traffic_sampler.h"
 #include "store/key_census.h"
+#include "store/key_directory.h"
 #include "store/memory/memory_store.h"
 #include "telemetry/constant_labels.h"
 #include "telemetry/log.h"
@@ -70,6 +71,8 @@ struct Shared {
   /// The sample of recent calls; null: switched off. Set before the loops run.
   std::unique_ptr<simulate::TrafficSampler> traffic;
   const KeyHasher consumer_hasher;  ///< Of rules and keys, where loops count consumers.
+  /// Names of keys that were used lately; null: switched off. Set before the loops run.
+  std::unique_ptr<store::KeyDirectories> names;
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.

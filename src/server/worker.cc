@@ -88,6 +88,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
                {.record_bytes = kRecordBytes, .allowed_every = LoggedAllowed(shared.config)},
                RandomId()),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
+      names_(shared.names ? &shared.names->AddLoop() : nullptr),
       identifier_(shared.identity),
       redis_(shared.redis ? std::make_unique<lease::RedisPath>(loop, *shared.redis, *shared.leases,
                                                                RedisOptions())
@@ -182,7 +183,24 @@ store::RedisStoreStats Worker::StoreStatsApprox() const {
   return redis_ ? redis_->StoreStatsApprox() : store::RedisStoreStats{};
 }
 
+// A key that was fresh before the call is recorded: so every live key has been.
+void Worker::RecordNames(const CheckRequest& check) {
+  for (const store::Use& use : check.uses()) {
+    const bool denied = use.verdict.outcome != Outcome::kAllowed;
+    const bool was_fresh = use.verdict.remaining >= use.verdict.limit - use.cost;
+    if (!was_fresh && --(denied ? until_denied_name_ : until_name_) > 0) continue;
+    if (!was_fresh)
+      (denied ? until_denied_name_ : until_name_) = denied ? kDeniedNameEvery : kNameEvery;
+    names_->Record(use.key, now_, denied);
+  }
+}
+
 void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
+  if (names_ != nullptr && check.ruling == Ruling::kDecided &&
+      (check.operation == store::Operation::kCheck ||
+       check.operation == store::Operation::kGrant)) {
+    RecordNames(check);
+  }
   if (check.operation != store::Operation::kCheck) return;
   limiter::DecisionCounters& decisions = counters_.decisions;
   counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();

@@ -21,8 +21,10 @@
 #include "limiter/decision_counters.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
+#include "server/key_resets.h"
 #include "server/shared.h"
 #include "simulate/traffic_sampler.h"
+#include "store/key_directory.h"
 #include "store/store.h"
 #include "telemetry/loop_insight.h"
 #include "transport/connection_facts.h"
@@ -72,6 +74,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
 
+  /// Resets keys for an administrator. On the loop's thread.
+  void ResetKeys(KeyResets& resets) { resets.Run(limiter_, now()); }
+
   // ---- api::ServerServices
 
   limiter::Limiter& limiter() override { return limiter_; }
@@ -108,6 +113,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   /// One call in so many is timed: a clock read costs as much as a check. A prime, so that it does
   /// not fall into step with clients that send batches of equal length.
   static constexpr std::uint32_t kSampleEvery = 61;
+  /// A key's first use is recorded in the directory of names; of later ones, one in so many.
+  static constexpr std::uint32_t kNameEvery = 17;
+  static constexpr std::uint32_t kDeniedNameEvery = 5;
 
   /// Reads the clock and the active identity once in a turn: both stay the same within it.
   void BeginTurn() {
@@ -121,6 +129,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] lease::RedisPathOptions RedisOptions();
   void LogBreaker(const redis::BreakerChange& change);
   void SetPeerCount(std::uint32_t peers);
+  void RecordNames(const limiter::CheckRequest& check);
   void CountLimits(const limiter::CheckRequest& check);
   void CountStorageError(ErrorCode error);
   bool SamplesThis() override;
@@ -134,6 +143,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   telemetry::LoopInsight insight_;
   api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
+  store::KeyDirectory* const names_;             ///< Null: names are not kept.
+  std::uint32_t until_name_ = kNameEvery;
+  std::uint32_t until_denied_name_ = kDeniedNameEvery;
   LiveReader<identity::Identifier> identifier_;
   std::array<telemetry::Series, kLabels<Algorithm>.size()> own_limits_{};  ///< By algorithm.
   std::unique_ptr<lease::RedisPath> redis_;  ///< Null: limits live in memory.

@@ -111,6 +111,7 @@ struct FailoverSettings {
 struct MemorySettings {
   std::size_t max_keys = 10'000'000;
   std::size_t max_bytes = 0;
+  std::size_t names_bytes = std::size_t{32} << 20;  ///< Of the directory of names; 0: none.
 };
 
 /// Bounds of limits that requests bring.
@@ -181,7 +182,8 @@ struct Config {
   ForwardAuthSettings forward_auth;
   std::string rules;  ///< A file; empty: the example rules.
   RulesSource rules_source = RulesSource::kFile;
-  std::string state_dir = "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
+  std::string state_dir =
+      "./sluice-state";  ///< With RulesSource::kFile, created by the first write.
   ControlSettings control;
   GuardSettings guard;
   EnvoySettings envoy;

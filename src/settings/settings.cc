@@ -298,7 +298,8 @@ constexpr auto kMainSettings = std::to_array<Setting>({
      "Where rules come from: the rule file, or versions in a store that every server can change.",
      kField<&Config::rules_source>},
     {"state_dir", "", "DIR",
-     "Directory of versions and records if limits live in memory, else of a copy for a start without "
+     "Directory of versions and records if limits live in memory, else of a copy for a start "
+     "without "
      "Redis; with rules_source=file it is created when there is something to store. "
      "Default: $STATE_DIRECTORY, else ./sluice-state.",
      kChecked<CheckDirectory, &Config::state_dir>},
@@ -347,6 +348,10 @@ constexpr auto kMainSettings = std::to_array<Setting>({
     {"memory.max_bytes", "", "BYTES",
      "Maximum memory for keys, including histories; 0: bounded by max_keys only.",
      kNumber<0, kNoMaximum, &Config::memory, &MemorySettings::max_bytes>},
+    {"memory.names_bytes", "", "BYTES",
+     "Memory for names of keys that were used lately: for lists of keys, resets by selector and "
+     "first and last use; 0: none.",
+     kNumber<0, 100'000'000'000, &Config::memory, &MemorySettings::names_bytes>},
     {"request_limits.memory_percent", "", "PERCENT",
      "Share of memory.max_keys and memory.max_bytes for keys of limits in requests.",
      kNumber<0, 100, &Config::request_limits, &RequestLimitSettings::memory_percent>},

@@ -59,7 +59,7 @@ void TakeUse(Use& use, Subject& subject, std::int64_t cost) {
     if (IsConcurrency(use)) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
     use.receipt.from_grant = std::min(cost, state.grant);
     use.receipt.amount = cost - use.receipt.from_grant;
-    state.grant -= use.receipt.from_grant;
+    use.receipt.grant_expires = algo::TakeGrant(state, use.receipt.from_grant);
     if (use.receipt.amount > 0) algo::Take(limit, state, use.receipt.amount, use.receipt.slot);
   }
   use.receipt.at = state.at;
@@ -96,10 +96,14 @@ void Check(Call& call, std::span<Subject* const> subjects) {
   }
 }
 
-void Grant(Use& use, Subject& subject) {
+void Grant(Use& use, Subject& subject, WallTime now) {
   State& state = subject.state;
-  state.grant += std::min(use.cost, kMaxAmount - state.grant);
-  subject.changed = true;
+  const WallTime expires = use.receipt.grant_expires;
+  if (expires == WallTime{} || expires > now) {
+    algo::AddGrant(state, use.cost, expires);
+    subject.changed = true;
+  }
+  use.receipt.grant_expires = state.grant_expires;
 }
 
 // The grant's part of what was taken is kept first, so the limit's part is given back first.
@@ -115,7 +119,9 @@ void Adjust(Use& use, Subject& subject, WallTime now) {
   const std::int64_t kept_of_grant = std::min(taken.from_grant, use.cost);
   const std::int64_t kept_of_limit = use.cost - kept_of_grant;
   algo::Adjust(limit, state, taken.at, kept_of_limit - taken.amount);
-  state.grant += std::min(taken.from_grant - kept_of_grant, kMaxAmount - state.grant);
+  if (taken.grant_expires == WallTime{} || taken.grant_expires > now) {
+    algo::AddGrant(state, taken.from_grant - kept_of_grant, taken.grant_expires);
+  }
   subject.changed = true;
 }
 
@@ -127,7 +133,7 @@ void RunEach(Call& call, std::span<Subject* const> subjects) {
     const LimitNumbers& limit = use.limit->numbers();
     switch (call.operation) {
       case Operation::kGrant:
-        Grant(use, subject);
+        Grant(use, subject, call.now);
         break;
       case Operation::kAdjust:
         Adjust(use, subject, call.now);
@@ -197,6 +203,7 @@ std::optional<ErrorCode> Refusal(Call& call) {
         use.settlement->repeated = false;
       }
     }
+    use.receipt.grant_expires = algo::ClampTime(use.receipt.grant_expires);
     for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
       *amount = std::min(*amount, kMaxAmount);
     }

@@ -21,7 +21,10 @@ struct Inspection {
   bool live = false;       ///< False: as if never used.
   std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
   std::int64_t grant = 0;
-  WallTime touched{};  ///< When something was last taken or given, or where its window begins.
+  std::int64_t expiring_grant = 0;  ///< The part of `grant` that ends at `grant_expires`.
+  WallTime grant_expires{};
+  std::int64_t leased = 0;  ///< Held by nodes, as far as they reported; not part of `level`.
+  WallTime touched{};       ///< When something was last taken or given, or where its window begins.
 };
 
 /// The request of a node that leases, and the store's reply: see docs/leases.md.
@@ -64,9 +67,11 @@ struct Use {
   bool no_room = false;  ///< Result of a call that failed with kStoreFull: whether for this key.
   /// Whether an enforced check may be decided by leased tokens.
   bool may_lease = false;
-  std::uint32_t series = 0;          ///< The number under which its leases are counted.
-  std::uint64_t slot = 0;            ///< Concurrency; 0 lets the store choose an id.
-  Receipt receipt;                   ///< Result of a check; input of an adjustment.
+  std::uint32_t series = 0;  ///< The number under which its leases are counted.
+  std::uint64_t slot = 0;    ///< Concurrency; 0 lets the store choose an id.
+  /// Result of a check; input of an adjustment. Of a grant, `grant_expires` is both: until when it
+  /// is, and until when the key has it together with an earlier one.
+  Receipt receipt;
   Verdict verdict;                   ///< Result.
   Inspection* inspection = nullptr;  ///< kInspect: receives the result.
   Lending* lending = nullptr;        ///< kFetch and kReturn.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/key_services.h"
 #include "api/peer.h"
 #include "base/live.h"
 #include "control/version.h"
@@ -70,6 +71,13 @@ class AdminServices {
   // NOLINTNEXTLINE(performance-unnecessary-value-param): implementations keep them.
   virtual void Audit(control::Origin /*origin*/, std::string /*action*/, std::string /*target*/) {}
 
+  /// Returns when a key was used, as far as this node knows.
+  [[nodiscard]] virtual std::optional<store::SeenTimes> FindSeen(const Key& /*key*/) {
+    return std::nullopt;
+  }
+  /// Runs `task` on a worker thread, then `done` in a later turn of this loop. If too many tasks
+  /// wait, only `done` runs, with `ran` false. Neither runs if the server stops first.
+  virtual void RunKeyTask(KeyTask task, std::function<void(bool ran)> done) = 0;
   /// Logs a request that changes something, such as "PUT" of "/admin/log-level", with its author.
   virtual void LogChange(const control::Origin& /*origin*/, std::string_view /*request*/,
                          std::string_view /*target*/) {}

@@ -54,6 +54,14 @@ const std::map<std::string_view, Role>& Expected() {
       {"DELETE /admin/v1/entries/{id}", kOperator},
       {"POST /admin/grant", kOperator},
       {"GET /admin/inspect", kViewer},
+      {"POST /admin/v1/grants", kOperator},
+      {"GET /admin/v1/keys", kViewer},
+      {"POST /admin/v1/keys:lookup", kViewer},
+      {"GET /admin/v1/resets", kViewer},
+      {"POST /admin/v1/resets", kOperator},
+      {"GET /admin/v1/resets/{id}", kViewer},
+      {"DELETE /admin/v1/resets/{id}", kOperator},
+      {"GET /admin/v1/store", kViewer},
       {"GET /admin/log-level", kViewer},
       {"PUT /admin/log-level", kOperator},
       {"GET /admin/rules", kViewer},
@@ -106,6 +114,7 @@ const std::map<std::string_view, Role>& Expected() {
       {"GET /v1/auth/envoy", kChecker},
       {"GET /v1/auth/ingress-nginx", kChecker},
       {"GET /v1/auth/nginx", kChecker},
+      {"GET /v1/usage", kChecker},
       {"GET /version", kNone},
   };
   return expected;

@@ -93,6 +93,27 @@ void RunInsightTask(HttpExchange& exchange, std::function<TaskReply(InsightReade
   };
 }
 
+void RunKeyTask(HttpExchange& exchange, std::function<TaskReply(KeyServices& services)> task) {
+  const auto state = std::make_shared<TaskState>();
+  HttpCall& call = exchange.MakeCall(AnswerTask);
+  call.kept = state;
+  call.work = [&admin = exchange.admin(), state,
+               task = std::move(task)](std::function<void()> done) {
+    admin.RunKeyTask([state, task](KeyServices& services) { state->reply = task(services); },
+                     [state, done = std::move(done)](bool ran) {
+                       state->ran = ran;
+                       done();
+                     });
+  };
+}
+
+TaskReply ReplyWithStoreError(const Error& error) {
+  const bool is_request = error.code == ErrorCode::kInvalidOptions;
+  return ReplyWith(Problem{
+      .code = is_request ? ProblemCode::kInvalidParameter : ProblemCode::kStorageUnavailable,
+      .detail = error.message});
+}
+
 void RunRuleTask(HttpExchange& exchange, TaskKind kind,
                  std::function<TaskReply(ControlServices& services)> task) {
   if (!exchange.admin().has_stored_rules()) {

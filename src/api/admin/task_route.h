@@ -13,6 +13,10 @@
 #include "api/http/exchange.h"
 #include "control/version.h"
 
+namespace sluice::api {
+class KeyServices;
+}  // namespace sluice::api
+
 /// Routes whose responses are made on worker threads.
 namespace sluice::api {
 
@@ -41,6 +45,11 @@ struct TaskReply {
 void RunTask(HttpExchange& exchange, TaskKind kind,
              std::function<TaskReply(ControlServices& services)> task);
 
+/// Runs a task about the keys of the store for a request, and sends its reply. Refuses the request
+/// if too many wait.
+void RunKeyTask(HttpExchange& exchange, std::function<TaskReply(KeyServices& services)> task);
+/// An error of the store of limits: 503, or 400 if the request is invalid.
+[[nodiscard]] TaskReply ReplyWithStoreError(const Error& error);
 /// The same for a task that needs versions of the rules: also refuses if they come from a file.
 void RunRuleTask(HttpExchange& exchange, TaskKind kind,
                  std::function<TaskReply(ControlServices& services)> task);

@@ -65,7 +65,10 @@ bool ReadAttributes(const HttpExchange& exchange, JsonFields& attributes, HttpCa
   if (count == 0) {
     return attributes.Fail(ProblemCode::kMissingField, "", "at least one attribute is needed");
   }
-  if (!has_address && !AddPeerAddress(exchange.services(), exchange.peer, has_key, part.check)) {
+  // An administrator names another caller: its own address is not part of the call.
+  const bool is_own_call = limiter::Takes(part.check.operation);
+  if (is_own_call && !has_address &&
+      !AddPeerAddress(exchange.services(), exchange.peer, has_key, part.check)) {
     return attributes.Fail(ProblemCode::kNoIdentity, "", KindOf(ProblemCode::kNoIdentity).meaning);
   }
   return true;
@@ -155,7 +158,9 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
   if (!fields.Has("limit")) {
     AddCertificate(exchange.peer, part.check);
     part.check.Add("api_key", key);
-    if (!exchange.peer.address.empty()) part.check.Add("ip", exchange.peer.address);
+    if (limiter::Takes(part.check.operation) && !exchange.peer.address.empty()) {
+      part.check.Add("ip", exchange.peer.address);
+    }
     return true;
   }
   if (!MayBringLimits(exchange, fields, "limit")) return false;

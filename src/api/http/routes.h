@@ -118,6 +118,8 @@ void RunEnvoyAuth(HttpExchange& exchange);
 // envoy_json.cc
 void RunEnvoyJson(HttpExchange& exchange);
 void RunHealthCheck(HttpExchange& exchange);
+// usage.cc
+void RunUsage(HttpExchange& exchange);
 // ping.cc
 void RunPing(HttpExchange& exchange);
 // about.cc
@@ -163,6 +165,19 @@ void RunDeleteEntry(HttpExchange& exchange);
 void RunListNodes(HttpExchange& exchange);
 // admin/audit.cc
 void RunReadAudit(HttpExchange& exchange);
+// admin/key_lookup.cc
+void RunLookUpKey(HttpExchange& exchange);
+// admin/grants.cc
+void RunGrantUntil(HttpExchange& exchange);
+// admin/keys.cc
+void RunListKeys(HttpExchange& exchange);
+// admin/resets.cc
+void RunStartReset(HttpExchange& exchange);
+void RunListResets(HttpExchange& exchange);
+void RunGetReset(HttpExchange& exchange);
+void RunCancelReset(HttpExchange& exchange);
+// admin/store_report.cc
+void RunGetStore(HttpExchange& exchange);
 // admin/tokens.cc
 void RunCreateToken(HttpExchange& exchange);
 void RunListTokens(HttpExchange& exchange);

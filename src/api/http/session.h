@@ -11,8 +11,8 @@
 #include "api/http/call.h"
 #include "api/http/loop.h"
 #include "api/http/problem_response.h"
-#include "api/http/stream.h"
 #include "api/http/routes.h"
+#include "api/http/stream.h"
 #include "api/server_services.h"
 #include "wire/http_reader.h"
 

@@ -98,6 +98,13 @@ class FakeServices final : public ServerServices, public AdminServices, private 
     audits.push_back(origin.author + " " + action + " " + target);
   }
 
+  std::optional<store::SeenTimes> FindSeen(const Key& key) override { return names.Find(key); }
+  void RunKeyTask(KeyTask task, std::function<void(bool ran)> done) override {
+    slow_work.push_back([this, task = std::move(task), done = std::move(done)] {
+      if (key_services != nullptr) task(*key_services);
+      done(key_services != nullptr);
+    });
+  }
   void LogChange(const control::Origin& origin, std::string_view request,
                  std::string_view target) override {
     changes.push_back(origin.author + " " + std::string(request) + " " + std::string(target));
@@ -154,6 +161,8 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   std::optional<TaskKind> busy_tasks;  ///< Too many tasks of this kind wait.
   std::vector<std::string> changes;    ///< "author request target", as logged.
   std::vector<std::string> audits;     ///< "author action target"
+  store::KeyDirectory names{std::size_t{1} << 16};
+  KeyServices* key_services = nullptr;  ///< Null: too many tasks wait.
 
  private:
   void Run(TaskKind kind, std::function<void(ControlServices&)> task,

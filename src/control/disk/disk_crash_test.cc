@@ -255,7 +255,7 @@ TEST_F(DiskCrashTest, ARestoreOfRecordsIsWholeOrAbsentAfterACrashAtAnyChange) {
 TEST_F(DiskCrashTest, ALongFileIsShortenedAndACrashMeanwhileLosesNothing) {
   const std::string text(4000, 'x');
   bool crashed = true;
-  for (std::size_t changes = 0; crashed; changes += 7) {
+  for (std::size_t changes = 0; crashed; changes += 41) {
     fs::remove_all(path_);
     CrashingFiles files(changes, 2);
     std::uint64_t acknowledged = 0;

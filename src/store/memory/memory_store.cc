@@ -62,6 +62,10 @@ void MemoryStore::Walk(WallTime now, const std::function<bool(const KeyState&)>&
   table_->Walk(algo::ClampTime(now), visit);
 }
 
+bool MemoryStore::IsLive(const Key& key, WallTime now) const {
+  return table_->IsLive(key, algo::ClampTime(now));
+}
+
 MemoryStoreStats MemoryStore::StatsApprox() const { return table_->StatsApprox(); }
 
 }  // namespace sluice::store

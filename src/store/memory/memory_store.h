@@ -74,6 +74,9 @@ class MemoryStore final : public Store {
   Completion Submit(Call& call) noexcept override;
   void SubmitBatch(std::span<Call* const> calls) noexcept override;
 
+  /// Returns whether a key holds any information.
+  [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;
+
   /// Visits every live key until `visit` returns false; keys that come or go meanwhile may or may
   /// not be seen. No lock is held while `visit` runs.
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;

@@ -1,5 +1,6 @@
 #include "store/memory/packed_state.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "algo/history.h"
@@ -29,7 +30,8 @@ const LimitNumbers& Cell::Numbers() const {
 
 WallTime Cell::FreshAt() const {
   const algo::State state = State();
-  return state.grant > 0 ? algo::kNever : algo::FreshAt(Numbers(), state);
+  const WallTime fresh = algo::FreshAt(Numbers(), state);
+  return state.grant > 0 ? std::max(fresh, algo::GrantEnd(state)) : fresh;
 }
 
 void Cell::SetExtended(const KeyHash& hash, Extended* extended) {

@@ -63,7 +63,7 @@ class Cell {
     return form() == Form::kExtended ? std::bit_cast<Extended*>(a_) : nullptr;
   }
 
-  /// When the key will be as if never used; kNever while a grant is left.
+  /// When the key will be as if never used; kNever while a grant is left that does not expire.
   [[nodiscard]] WallTime FreshAt() const;
 
   /// The largest count of a sliding counter's window that lies in a cell.

@@ -72,6 +72,8 @@ Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::Sta
   return {.live = state.grant > 0 || algo::FreshAt(limit, state) > now,
           .level = algo::Left(limit, now, state),
           .grant = state.grant,
+          .expiring_grant = state.expiring_grant,
+          .grant_expires = state.grant_expires,
           .touched = touched};
 }
 
@@ -213,6 +215,14 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   }
 }
 
+bool MemoryStore::Table::IsLive(const Key& key, WallTime now) const {
+  const KeyHash hash = HashOf(key);
+  Segment& segment = SegmentOf(hash);
+  const std::lock_guard lock(segment.lock);
+  const Cell* const cell = segment.Find(hash);
+  return cell != nullptr && cell->FreshAt() > now;
+}
+
 void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
   Use& use = call.uses[0];
   if (call.operation == Operation::kReset) return Forget(call, use, place);
@@ -349,15 +359,20 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
   if (cell != nullptr) {
     loaded.held = cell->extended();
     state = cell->State();
+    algo::ExpireGrant(now, state);
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
     // What holds no information may have been forgotten: under new numbers it starts anew, too.
     if (loaded.converted && cell->FreshAt() <= now) from = nullptr;
   }
   if (from == nullptr || from->algorithm != numbers.algorithm) {
-    const std::int64_t grant = state.grant;
+    const algo::State before = state;
     state = algo::Fresh(numbers, now);
-    state.grant = numbers.algorithm == Algorithm::kConcurrency ? 0 : grant;
+    if (numbers.algorithm != Algorithm::kConcurrency) {
+      state.grant = before.grant;
+      state.expiring_grant = before.expiring_grant;
+      state.grant_expires = before.grant_expires;
+    }
     if (algo::InfoOf(numbers.algorithm).keeps_history) {
       loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
       state.history = &loaded.made->history;

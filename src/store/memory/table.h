@@ -38,6 +38,7 @@ class MemoryStore::Table {
   void RunSeveral(Call& call);
   void RunPlainChecks(std::span<Call* const> calls);
 
+  [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;
   [[nodiscard]] MemoryStoreStats StatsApprox() const;
 

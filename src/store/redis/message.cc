@@ -16,8 +16,8 @@
 namespace sluice::store {
 namespace {
 
-// For each use: outcome, left, grant, retry, reset, delay, amount, from_grant, at.
-constexpr std::size_t kNumbersPerUse = 9;
+// For each use: outcome, left, grant, retry, reset, delay, amount, from_grant, at, grant_expires.
+constexpr std::size_t kNumbersPerUse = 10;
 // For each use of a fetch: tokens, their schedule (4), generation, expires, good_for, flags, left,
 // retry, reset, taken_at, epoch.
 constexpr std::size_t kNumbersPerGrant = 14;
@@ -131,9 +131,14 @@ bool Settles(const Call& call, const Use& use) {
   return call.operation == Operation::kAdjust && use.settlement != nullptr;
 }
 
+bool GrantsForATime(const Call& call, const Use& use) {
+  return call.operation == Operation::kGrant && use.receipt.grant_expires != WallTime{};
+}
+
 bool HasParticulars(const Call& call, const Use& use) {
   return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.only_looks ||
-         NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust;
+         NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust ||
+         GrantsForATime(call, use);
 }
 
 void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
@@ -164,9 +169,12 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
     AppendNumber(use.receipt.slot, out);
   }
   const bool adjusts = call.operation == Operation::kAdjust;
-  AppendNumbers({adjusts ? use.receipt.amount : 0, adjusts ? use.receipt.from_grant : 0,
-                 adjusts ? use.receipt.at.time_since_epoch().count() : 0},
-                out);
+  AppendNumbers(
+      {adjusts ? use.receipt.amount : 0, adjusts ? use.receipt.from_grant : 0,
+       adjusts ? use.receipt.at.time_since_epoch().count() : 0,
+       adjusts || GrantsForATime(call, use) ? use.receipt.grant_expires.time_since_epoch().count()
+                                            : 0},
+      out);
   if (!Settles(call, use)) return;
   out.push_back(',');
   AppendNumber(use.settlement->receipt, out);
@@ -233,6 +241,8 @@ void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
   use.verdict.delay = numbers.NextWait();
   Receipt receipt{.amount = numbers.Next(), .from_grant = numbers.Next()};
   const std::int64_t taken_at = numbers.Next();
+  receipt.grant_expires = WallTime{numbers.NextWait()};
+  if (call.operation == Operation::kGrant) use.receipt.grant_expires = receipt.grant_expires;
   if (Settles(call, use)) {
     use.settlement->total = receipt.amount;
     use.settlement->repeated = receipt.from_grant != 0;
@@ -252,7 +262,10 @@ void ReadInspection(Use& use, Numbers& numbers) {
   use.verdict = {.limit = use.limit->cap(), .remaining = left + inspection.grant};
   inspection.level = numbers.Next();
   use.verdict.reset_after = numbers.NextWait();
-  for (int unused = 0; unused < 3; ++unused) numbers.Next();
+  inspection.leased = numbers.Next();
+  inspection.expiring_grant = numbers.Next();
+  inspection.grant_expires = WallTime{numbers.NextWait()};
+  numbers.Next();
   inspection.touched = WallTime{numbers.NextWait()};
   if (use.inspection != nullptr) *use.inspection = inspection;
 }

@@ -365,9 +365,9 @@ TEST_F(RedisValuesTest, TheScriptAnswersRedisCli) {
   for (int i = 0; i < 8; ++i) RunProgram(check + "''");
   EXPECT_EQ(RunProgram(check + "'' 2>&1").second, "1700000000000000\n0\n");
   // One with particulars: allowed; outcome, left, grant, retry, reset, delay, amount, from_grant,
-  // at.
-  EXPECT_EQ(RunProgram(check + "e-,0,0,0 2>&1").second,
-            "0\n1\n0\n0\n100000\n1000000\n0\n0\n0\n-1\n");
+  // at, grant_expires.
+  EXPECT_EQ(RunProgram(check + "e-,0,0,0,0 2>&1").second,
+            "0\n1\n0\n0\n100000\n1000000\n0\n0\n0\n-1\n0\n");
 
   const auto by_redis_clock = RunProgram(cli + " other , '' 'C1*1' t,10,1,100000,1 1 '' 2>&1");
   EXPECT_THAT(by_redis_clock.second, EndsWith("\n1000000\n"));

@@ -44,8 +44,11 @@ Use Client::Peek(const Limit& limit, std::string_view name, std::int64_t cost) {
   return RunOne(Operation::kPeek, UseOf(limit, name, cost));
 }
 
-Use Client::Grant(const Limit& limit, std::string_view name, std::int64_t amount) {
-  return RunOne(Operation::kGrant, UseOf(limit, name, amount));
+Use Client::Grant(const Limit& limit, std::string_view name, std::int64_t amount,
+                  WallTime expires) {
+  Use use = UseOf(limit, name, amount);
+  use.receipt.grant_expires = expires;
+  return RunOne(Operation::kGrant, use);
 }
 
 Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,

@@ -29,7 +29,7 @@ class Client {
   Use Check(const Limit& limit, std::string_view name, std::int64_t cost = 1);
   Use Check(const Use& use);
   Use Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
-  Use Grant(const Limit& limit, std::string_view name, std::int64_t amount);
+  Use Grant(const Limit& limit, std::string_view name, std::int64_t amount, WallTime expires = {});
   Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
   /// The same as the settlement of a receipt that outsiders hold, with its answers.
   Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost,

@@ -506,6 +506,81 @@ void ARefundGivesGrantsBackLast(Driver& driver) {
   EXPECT_EQ(inspection.grant, 1);
 }
 
+void AGrantThatExpiresIsSpentFirstAndEndsOnTime(Driver& driver) {
+  for (const Limit& limit : {FivePerMinute(), TenPerSecond()}) {
+    Client client(driver, std::string(__func__) + std::to_string(limit.cap()));
+    const WallTime end = client.At(kStart).now() + std::chrono::seconds(30);
+    const std::int64_t cap = limit.cap();
+    client.Grant(limit, "k", 2);
+    EXPECT_EQ(client.Grant(limit, "k", 10, end).verdict.remaining, cap + 12);
+    const Use use = client.Check(limit, "k", 4);
+    EXPECT_EQ(use.receipt.from_grant, 4);
+    EXPECT_EQ(use.receipt.grant_expires, end);
+    const Inspection inspection = client.Inspect(limit, "k");
+    EXPECT_EQ(inspection.grant, 8);
+    EXPECT_EQ(inspection.expiring_grant, 6);
+    EXPECT_EQ(inspection.grant_expires, end);
+    client.At(end.time_since_epoch() - Micros{1});
+    EXPECT_EQ(client.Inspect(limit, "k").grant, 8);
+    client.At(end.time_since_epoch());
+    EXPECT_EQ(client.Inspect(limit, "k").grant, 2);
+    EXPECT_EQ(client.Check(limit, "k", 2).receipt.grant_expires, WallTime{});
+    EXPECT_EQ(client.Inspect(limit, "k").grant, 0);
+  }
+}
+
+void AKeyWithNothingButAnExpiredGrantIsFresh(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  const WallTime end = client.At(kStart).now() + std::chrono::seconds(1);
+  client.Grant(limit, "k", 10, end);
+  EXPECT_TRUE(client.Inspect(limit, "k").live);
+  client.At(end.time_since_epoch());
+  EXPECT_FALSE(client.Inspect(limit, "k").live);
+  EXPECT_EQ(client.Reset(limit, "k"), 0u);
+  EXPECT_EQ(client.Grant(limit, "k", 10, end).verdict.remaining, 5) << "it is over already";
+}
+
+void TwoGrantsThatExpireEndWithTheEarlier(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  const WallTime soon = client.At(kStart).now() + std::chrono::seconds(10);
+  const WallTime later = soon + std::chrono::seconds(10);
+  client.Grant(limit, "k", 3, later);
+  EXPECT_EQ(client.Grant(limit, "k", 4, soon).receipt.grant_expires, soon);
+  EXPECT_EQ(client.Grant(limit, "k", 5, later).receipt.grant_expires, soon);
+  EXPECT_EQ(client.Inspect(limit, "k").grant, 12);
+  client.At(soon.time_since_epoch());
+  EXPECT_EQ(client.Inspect(limit, "k").grant, 0);
+  EXPECT_EQ(client.Grant(limit, "k", 5, later).receipt.grant_expires, later);
+}
+
+void ARefundOfAGrantThatHasExpiredIsLost(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = FivePerMinute();
+  const WallTime end = client.At(kStart).now() + std::chrono::seconds(10);
+  client.Grant(limit, "k", 4, end);
+  const Receipt receipt = client.Check(limit, "k", 4).receipt;
+  client.Settle(limit, "k", receipt, 3);
+  EXPECT_EQ(client.Inspect(limit, "k").expiring_grant, 1) << "it ends when the grant would have";
+  client.At(end.time_since_epoch());
+  client.Settle(limit, "k", receipt, 0);
+  EXPECT_EQ(client.Inspect(limit, "k").grant, 0);
+  EXPECT_EQ(client.Inspect(limit, "k").level, 5);
+}
+
+void AnotherAlgorithmKeepsAGrantThatExpires(Driver& driver) {
+  Client client(driver, __func__);
+  const WallTime end = client.At(kStart).now() + std::chrono::seconds(10);
+  const Limit log = *Limit::SlidingWindowLog({.limit = 5, .window = std::chrono::minutes(1)});
+  client.Grant(TenPerSecond(), "k", 3, end);
+  EXPECT_EQ(client.Check(log, "k", 1).receipt.grant_expires, end);
+  EXPECT_EQ(client.Grant(log, "k", 5, end).verdict.remaining, 12);
+  EXPECT_EQ(client.Inspect(log, "k").expiring_grant, 7);
+  client.At(end.time_since_epoch());
+  EXPECT_EQ(client.Check(log, "k", 1).verdict.remaining, 4);
+}
+
 // ---- What a key is
 
 void AResetForgetsEverything(Driver& driver) {
@@ -657,6 +732,11 @@ constexpr ConformanceCase kCases[] = {
     SLUICE_CASE(AKeyThatRemembersTooManyReceiptsGivesNothingBack),
     SLUICE_CASE(AResetForgetsNoSettlement),
     SLUICE_CASE(ARefundGivesGrantsBackLast),
+    SLUICE_CASE(AGrantThatExpiresIsSpentFirstAndEndsOnTime),
+    SLUICE_CASE(AKeyWithNothingButAnExpiredGrantIsFresh),
+    SLUICE_CASE(TwoGrantsThatExpireEndWithTheEarlier),
+    SLUICE_CASE(ARefundOfAGrantThatHasExpiredIsLost),
+    SLUICE_CASE(AnotherAlgorithmKeepsAGrantThatExpires),
     SLUICE_CASE(AResetForgetsEverything),
     SLUICE_CASE(KeysThatDifferInOnePartAreDifferent),
     SLUICE_CASE(ChangedNumbersKeepWhatIsLeft),

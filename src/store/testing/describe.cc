@@ -88,7 +88,8 @@ std::ostream& operator<<(std::ostream& out, const LimitNumbers& limit) {
 
 std::ostream& operator<<(std::ostream& out, const Receipt& receipt) {
   return out << "receipt{" << receipt.amount << " + " << receipt.from_grant << " at "
-             << receipt.at.time_since_epoch().count() << " slot " << receipt.slot << '}';
+             << receipt.at.time_since_epoch().count() << " slot " << receipt.slot << " until "
+             << receipt.grant_expires.time_since_epoch().count() << '}';
 }
 
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
@@ -121,6 +122,10 @@ class Differences {
 void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
                 Differences& differences) {
   if (operation != Operation::kReset) differences.CompareIn(i, "verdict", a.verdict, b.verdict);
+  if (operation == Operation::kGrant) {
+    differences.CompareIn(i, "expiry", a.receipt.grant_expires.time_since_epoch().count(),
+                          b.receipt.grant_expires.time_since_epoch().count());
+  }
   if (operation == Operation::kCheck || operation == Operation::kPeek) {
     differences.CompareIn(i, "receipt", a.receipt, b.receipt);
   }
@@ -132,6 +137,11 @@ void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
     differences.CompareIn(i, "live", a.inspection->live, b.inspection->live);
     differences.CompareIn(i, "level", a.inspection->level, b.inspection->level);
     differences.CompareIn(i, "grant", a.inspection->grant, b.inspection->grant);
+    differences.CompareIn(i, "expiring grant", a.inspection->expiring_grant,
+                          b.inspection->expiring_grant);
+    differences.CompareIn(i, "expiry of the grant",
+                          a.inspection->grant_expires.time_since_epoch().count(),
+                          b.inspection->grant_expires.time_since_epoch().count());
   }
 }
 

@@ -42,6 +42,22 @@ class ModelStore::Ledger {
   struct Record {
     algo::testing::KeyModel model;
     Integer grant = 0;
+    Integer expiring = 0;  ///< A second grant, until `expires`.
+    Integer expires = 0;
+
+    [[nodiscard]] Integer AllGrants() const { return grant + expiring; }
+    void Expire(const Integer& now) {
+      if (expires <= now) expiring = expires = 0;
+    }
+    void AddGrant(const Integer& amount, const Integer& until, const Integer& now) {
+      const Integer added = std::min<Integer>(amount, kMaxAmount - AllGrants());
+      if (until == 0) {
+        grant += added;
+      } else if (until > now && added > 0) {
+        expires = expiring == 0 ? until : std::min(expires, until);
+        expiring += added;
+      }
+    }
   };
 
   /// A key in the course of one call.
@@ -80,8 +96,8 @@ class ModelStore::Ledger {
   void RunEach(Call& call, const Integer& now);
   bool HasRoomForSettlements(const Call& call, const Integer& now);
   bool TakesEffect(const Use& use, const Integer& now);
-  static void Grant(const Use& use, View& view);
-  static void Adjust(const Use& use, View& view);
+  static void Grant(Use& use, const Integer& now, View& view);
+  static void Adjust(const Use& use, const Integer& now, View& view);
   static void Inspect(Use& use, const Integer& now, const View& view);
 
   /// A receipt by its expiry and its id.
@@ -179,7 +195,9 @@ ModelStore::Ledger::KeyName ModelStore::Ledger::NameOf(const Key& key) {
 }
 
 bool ModelStore::Ledger::IsAsIfNeverUsed(const Record& record, const Integer& now) {
-  return record.grant == 0 && record.model.WhenFresh() <= now;
+  Record then = record;
+  then.Expire(now);
+  return then.AllGrants() == 0 && then.model.WhenFresh() <= now;
 }
 
 bool ModelStore::Ledger::MayBeForgotten(const Key& key, WallTime now) const {
@@ -198,9 +216,11 @@ ModelStore::Ledger::View ModelStore::Ledger::Peek(const Use& use, const Integer&
   const LimitNumbers& limit = use.limit->numbers();
   const Record* stored = FindLive(use, now);
   View view{.record = stored ? *stored : Record{algo::testing::KeyModel(limit, now)}};
+  view.record.Expire(now);
   view.must_write = view.record.model.Advance(limit, now) == algo::ClockSeen::kSetBack;
   view.delay = view.record.model.Delay();
-  if (IsConcurrency(use)) view.record.grant = 0;  // Left over from another algorithm.
+  if (IsConcurrency(use))
+    view.record.grant = view.record.expiring = 0;  // Left over from another algorithm.
   return view;
 }
 
@@ -251,7 +271,7 @@ ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const Use& use, const In
                                                         View& view) {
   if (use.cost == 0 || view.record.model.Holds(use.slot)) return {};
 
-  const Integer needed = view.pending + use.cost - view.record.grant;
+  const Integer needed = view.pending + use.cost - view.record.AllGrants();
   const bool fits = needed <= 0 || needed <= view.record.model.Left();
   if (fits || use.mode == Mode::kForce) {
     if (use.mode != Mode::kShadow && !use.only_looks) view.pending += use.cost;
@@ -268,14 +288,15 @@ Receipt ModelStore::Ledger::TakeAsDecided(const Call& call, const Use& use, View
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }
   if (!use.count_denied || use.mode == Mode::kShadow || IsConcurrency(use)) return {};
-  const Integer there = std::max<Integer>(view.record.model.Left(), 0) + view.record.grant;
+  const Integer there = std::max<Integer>(view.record.model.Left(), 0) + view.record.AllGrants();
   return Take(use, std::min<Integer>(use.cost, there), view);
 }
 
 Receipt ModelStore::Ledger::Take(const Use& use, const Integer& cost, View& view) {
   if (cost == 0) return {};
   view.must_write = true;
-  const Integer from_grant = std::min(view.record.grant, cost);
+  const Integer from_grant = std::min(view.record.AllGrants(), cost);
+  const Integer from_expiring = std::min(view.record.expiring, cost);
   const Integer from_limit = cost - from_grant;
   Receipt receipt{.amount = Narrow(from_limit), .from_grant = Narrow(from_grant)};
   if (IsConcurrency(use)) {
@@ -283,7 +304,9 @@ Receipt ModelStore::Ledger::Take(const Use& use, const Integer& cost, View& view
     if (view.record.model.Holds(receipt.slot)) receipt.amount = 0;
   }
   if (from_limit > 0) view.record.model.Take(from_limit, receipt.slot);
-  view.record.grant -= from_grant;
+  if (from_expiring > 0) receipt.grant_expires = WallTime{Micros{Narrow(view.record.expires)}};
+  view.record.grant -= from_grant - from_expiring;
+  view.record.expiring -= from_expiring;
   receipt.at = WallTime{Micros{Narrow(view.record.model.ReceiptTime())}};
   return receipt;
 }
@@ -292,7 +315,7 @@ Verdict ModelStore::Ledger::Status(const View& view, const Integer& now) {
   const algo::testing::KeyModel& model = view.record.model;
   const Integer left = std::max<Integer>(model.Left(), 0);
   return {.limit = model.limit().cap,
-          .remaining = Narrow(left + view.record.grant),
+          .remaining = Narrow(left + view.record.AllGrants()),
           .reset_after = WaitUntil(now, model.WhenFresh())};
 }
 
@@ -342,8 +365,8 @@ void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
   std::map<KeyName, View> views = PeekAll(call, now);
   for (Use& use : call.uses) {
     View& view = views.at(NameOf(use.key));
-    if (call.operation == Operation::kGrant) Grant(use, view);
-    if (call.operation == Operation::kAdjust && TakesEffect(use, now)) Adjust(use, view);
+    if (call.operation == Operation::kGrant) Grant(use, now, view);
+    if (call.operation == Operation::kAdjust && TakesEffect(use, now)) Adjust(use, now, view);
     if (call.operation == Operation::kRelease && view.record.model.Release(use.slot)) {
       view.must_write = true;
       ++call.affected;
@@ -358,12 +381,15 @@ void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
   if (call.operation != Operation::kInspect) WriteAll(call, views);
 }
 
-void ModelStore::Ledger::Grant(const Use& use, View& view) {
-  view.record.grant = std::min<Integer>(view.record.grant + use.cost, kMaxAmount);
-  view.must_write = true;
+void ModelStore::Ledger::Grant(Use& use, const Integer& now, View& view) {
+  const Integer until = Clamp(use.receipt.grant_expires);
+  view.record.AddGrant(use.cost, until, now);
+  if (until == 0 || until > now) view.must_write = true;
+  use.receipt.grant_expires =
+      WallTime{Micros{Narrow(view.record.expiring > 0 ? view.record.expires : Integer(0))}};
 }
 
-void ModelStore::Ledger::Adjust(const Use& use, View& view) {
+void ModelStore::Ledger::Adjust(const Use& use, const Integer& now, View& view) {
   const Integer taken = Integer(use.receipt.amount) + use.receipt.from_grant;
   const Integer at = use.receipt.at.time_since_epoch().count();
   view.must_write = true;
@@ -374,14 +400,17 @@ void ModelStore::Ledger::Adjust(const Use& use, View& view) {
   const Integer back = taken - use.cost;
   const Integer to_limit = std::min<Integer>(back, use.receipt.amount);
   view.record.model.Adjust(at, -to_limit);
-  view.record.grant = std::min<Integer>(view.record.grant + back - to_limit, kMaxAmount);
+  view.record.AddGrant(back - to_limit, Clamp(use.receipt.grant_expires), now);
 }
 
 void ModelStore::Ledger::Inspect(Use& use, const Integer& now, const View& view) {
   if (use.inspection == nullptr) return;
-  use.inspection->live = view.record.grant > 0 || view.record.model.WhenFresh() > now;
+  use.inspection->live = view.record.AllGrants() > 0 || view.record.model.WhenFresh() > now;
   use.inspection->level = Narrow(view.record.model.Left());
-  use.inspection->grant = Narrow(view.record.grant);
+  use.inspection->grant = Narrow(view.record.AllGrants());
+  use.inspection->expiring_grant = Narrow(view.record.expiring);
+  use.inspection->grant_expires =
+      WallTime{Micros{Narrow(view.record.expiring > 0 ? view.record.expires : Integer(0))}};
 }
 
 }  // namespace sluice::store::testing

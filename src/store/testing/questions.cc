@@ -261,7 +261,13 @@ Use Questioner::AnyUse(Operation operation, std::size_t subject) {
   use.key = KeyOf(subject);
   use.cost = AnyCost(subjects_[subject].limit);
   use.slot = AnySlot();
-  if (operation == Operation::kGrant) use.cost = std::max<std::int64_t>(use.cost, 1);
+  if (operation == Operation::kGrant) {
+    use.cost = std::max<std::int64_t>(use.cost, 1);
+    if (choices_.OneIn(2)) {
+      use.receipt.grant_expires = std::min(
+          now_ + Micros{choices_.Between(0, std::min(AnyStep(), kMaxWindow.count()))}, kMaxTime);
+    }
+  }
   if (operation == Operation::kCheck || operation == Operation::kPeek) {
     use.mode = choices_.OneOf({Mode::kEnforce, Mode::kEnforce, Mode::kEnforce, Mode::kEnforce,
                                Mode::kShadow, Mode::kForce, Mode::kQuota, Mode::kQuota});

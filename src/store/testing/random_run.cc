@@ -28,7 +28,9 @@ void SoilAnswers(Question& question) {
       use.settlement->total = -5;
       use.settlement->repeated = true;
     }
-    if (question.call.operation != Operation::kAdjust) use.receipt = {.amount = -5, .at = {}};
+    if (question.call.operation == Operation::kAdjust) continue;
+    const bool grants = question.call.operation == Operation::kGrant;
+    use.receipt = {.amount = -5, .grant_expires = grants ? use.receipt.grant_expires : kMaxTime};
   }
 }
 

@@ -43,10 +43,16 @@ local function is_whole(number)
 end
 
 local function parse(key, text)
-  local version, kind = string.match(text, '^([12])([tlfw])')
+  local version, kind = string.match(text, '^([1234])([tlfw])')
   local bytes = kind == 'w' and VALUE_BYTES + 8 or VALUE_BYTES
+  local expiring, expires
+  if version == '3' or version == '4' then
+    if #text < bytes + 16 then error({foreign = key}) end
+    expiring, expires = struct.unpack('<dd', text, bytes + 1)
+    bytes = bytes + 16
+  end
   local book
-  if version == '2' then
+  if version == '2' or version == '4' then
     book = lease.unpack(text, bytes + 1)
     if not book then error({foreign = key}) end
   elseif not kind or #text ~= bytes then
@@ -55,11 +61,12 @@ local function parse(key, text)
   local _, value, at, extra, fresh, grant, place = struct.unpack(VALUE, text)
   local previous = kind == 'w' and struct.unpack('<d', text, place) or nil
   if not (is_whole(value) and is_whole(at) and is_whole(extra) and is_whole(fresh) and is_whole(grant) and
-      is_whole(previous or 0)) then
+      is_whole(previous or 0) and is_whole(expiring or 0) and is_whole(expires or 0)) then
     error({foreign = key})
   end
+  if expiring and not (expiring > 0 and expiring <= grant) then error({foreign = key}) end
   return {kind = kind, value = value, at = at, extra = extra, fresh = fresh, grant = grant, previous = previous,
-    book = book}
+    expiring = expiring, expires = expires, book = book}
 end
 
 -- Whatever a key holds: a table with `kind` and the fields of a state, or nil. `kind`: what it probably is.
@@ -98,7 +105,7 @@ end
 
 local function copy(from)
   return {at = from.at, value = from.value, previous = from.previous,
-    extra = from.extra, grant = from.grant, book = from.book and lease.copy(from.book)}
+    extra = from.extra, grant = from.grant, expiring = from.expiring, expires = from.expires, book = from.book and lease.copy(from.book)}
 end
 
 -- Keys that are leased from refill, wait and end differently.
@@ -118,6 +125,7 @@ end
 local function load_subject(key, limit)
   local algorithm = limit.algorithm
   local from = stored(key, limit.kind)
+  if from then grants.expire(from) end
   local subject = {key = key, limit = limit, pending = 0, pending_from_grant = 0}
   subject.touched = from and from.at or 0
   if from and from.grant == 0 and now >= from.fresh then
@@ -130,7 +138,9 @@ local function load_subject(key, limit)
   else
     subject.state = algorithm.fresh(limit, now)
     subject.replaces = subject.replaces or from ~= nil
-    if from and limit.kind ~= 'c' then subject.state.grant = from.grant end
+    if from and limit.kind ~= 'c' then
+      subject.state.grant, subject.state.expiring, subject.state.expires = from.grant, from.expiring, from.expires
+    end
   end
   if advance(limit, subject.state) then subject.set_back = true end
   return subject
@@ -165,7 +175,7 @@ local function save_set(subject, fresh)
     return
   end
   sorted_set.save(subject.limit.algorithm.set, state, fresh)
-  local ttl = state.grant == 0 and time_to_live(fresh)
+  local ttl = time_to_live(grants.stays_until(state, fresh))
   if ttl then redis.call('PEXPIRE', subject.key, ttl) else redis.call('PERSIST', subject.key) end
 end
 
@@ -191,11 +201,13 @@ local function flush()
     if not state then
       redis.call('DEL', key)
     else
-      local value = struct.pack(VALUE, (state.book and '2' or '1') .. state.kind, state.value, state.at, state.extra, state.fresh,
+      local version = state.expiring and (state.book and '4' or '3') or state.book and '2' or '1'
+      local value = struct.pack(VALUE, version .. state.kind, state.value, state.at, state.extra, state.fresh,
         state.grant)
       if state.previous then value = value .. struct.pack('<d', state.previous) end
+      if state.expiring then value = value .. struct.pack('<dd', state.expiring, state.expires) end
       if state.book then value = value .. lease.pack(state.book) end
-      set_until(key, value, state.grant == 0 and state.fresh or MAX)
+      set_until(key, value, grants.stays_until(state, state.fresh))
     end
   end
 end
@@ -213,7 +225,7 @@ local function evaluate(use)
   local subject, limit = use.subject, use.limit
   local state, algorithm = subject.state, limit.algorithm
   use.outcome, use.retry, use.delay = ALLOWED, 0, 0
-  use.amount, use.from_grant, use.at = 0, 0, NOTHING_TAKEN
+  use.amount, use.from_grant, use.at, use.grant_expires = 0, 0, NOTHING_TAKEN, nil
   if use.cost == 0 then return end
   use.held = holds_its_slot(use)
   if use.held then return end
@@ -249,7 +261,7 @@ local function take(use, cost)
   else
     use.from_grant = min(cost, state.grant)
     use.amount = cost - use.from_grant
-    state.grant = state.grant - use.from_grant
+    use.grant_expires = grants.take(state, use.from_grant)
     if use.amount > 0 then
       use.limit.algorithm.take(use.limit, state, use.amount, use.slot or use.new_slot, use.new_slot)
     end
@@ -305,14 +317,20 @@ local function adjust(use)
   local kept_of_limit = use.cost - kept_of_grant
   prepare(subject)
   use.limit.algorithm.adjust(use.limit, state, use.receipt_at, kept_of_limit - use.receipt_amount)
-  state.grant = state.grant + min(use.receipt_grant - kept_of_grant, MAX - state.grant)
+  grants.add(state, use.receipt_grant - kept_of_grant, use.grant_expires)
+  use.grant_expires = nil
 end
 
 local each = {
   G = function(use)
     local state = use.subject.state
+    if grants.is_over(use.grant_expires) then
+      use.grant_expires = state.expires
+      return 0
+    end
     prepare(use.subject)
-    state.grant = state.grant + min(use.cost, MAX - state.grant)
+    grants.add(state, use.cost, use.grant_expires)
+    use.grant_expires = state.expires
     return 0
   end,
   A = function(use)
@@ -352,6 +370,7 @@ local each = {
 local function forget(use)
   local from = stored(use.key, use.limit.kind)
   if not from then return 0 end
+  grants.expire(from)
   local live = from.grant > 0 or now < from.fresh
   if live and from.book and from.kind == use.limit.kind then
     -- What nodes hold they can still spend.
@@ -383,13 +402,14 @@ local function read_use(operation, at)
     use.request = lease.read_request(more)
     return use
   end
-  local mode, counts, whose, slot, amount, grant, at_time, settles =
-    string.match(more, '^(%a)([dl-])([on]?)(%d*),(%d+),(%d+),(%d+)(.*)$')
+  local mode, counts, whose, slot, amount, grant, at_time, expires, settles =
+    string.match(more, '^(%a)([dl-])([on]?)(%d*),(%d+),(%d+),(%d+),(%d+)(.*)$')
   use.mode, use.count_denied, use.only_looks = mode, counts == 'd', counts == 'l'
   if whose == 'o' then use.slot = slot end
   if whose == 'n' then use.new_slot = slot end
   use.receipt_amount, use.receipt_grant = tonumber(amount), tonumber(grant)
   use.receipt_at = tonumber(at_time)
+  if expires ~= '0' then use.grant_expires = tonumber(expires) end
   if settles ~= '' then
     local receipt, expires, max_marks = string.match(settles, '^,(%d+),(%d+),(%d+)$')
     use.receipt, use.expires, use.max_marks = receipt, tonumber(expires), tonumber(max_marks)
@@ -442,8 +462,8 @@ local function answer_of(operation, use)
     local subject = use.subject
     local state, algorithm = subject.state, use.limit.algorithm
     local live = state.grant > 0 or fresh_at(use.limit, state) > now
-    return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset, 0, 0,
-      0, subject.touched)
+    return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset,
+      state.book and lease.outstanding(state.book) or 0, state.expiring or 0, state.expires or 0, 0, subject.touched)
   end
   if operation == 'F' then
     local lent = use.lent
@@ -451,7 +471,7 @@ local function answer_of(operation, use)
       lent.good_for, lease.flags(lent), lent.left, lent.retry, lent.reset, lent.taken_at, lent.epoch)
   end
   say(use.outcome or ALLOWED, use.left, use.grant, use.retry or 0, use.reset, use.delay or 0,
-    use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN)
+    use.amount or 0, use.from_grant or 0, use.at or NOTHING_TAKEN, use.grant_expires or 0)
 end
 
 -- About 0.5 ms: 2.5 µs for each, a redis.call with its preparation. A call that has begun is finished, and
@@ -477,8 +497,8 @@ local function answer_call(operation, uses)
     -- A foreign value, or too many receipts: this call has no answer, but the others have.
     say(answer.full and -2 or -1)
     for _ = 1, #uses do
-      say(0, 0, 0, 0, 0, 0, 0, 0, 0)
-      if operation == 'F' then say(0, 0, 0, 0, 0) end
+      say(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+      if operation == 'F' then say(0, 0, 0, 0) end
     end
   else
     return redis.error_reply(type(answer) == 'table' and answer.err or tostring(answer))

@@ -60,6 +60,8 @@ local function outstanding(book)
   return sum
 end
 
+lease.outstanding = outstanding
+
 -- The bucket that is left when what is outstanding is not part of it. One table for all.
 local less = {}
 
@@ -134,7 +136,7 @@ end
 -- As if never used, but for what is outstanding.
 function lease.reset(limit, now, state)
   local book = state.book
-  state.grant = 0
+  state.grant, state.expiring, state.expires = 0, nil, nil
   if limit.kind == 't' then
     state.at, state.value = now, (limit.cap - outstanding(book)) * limit.den
     return
@@ -322,7 +324,7 @@ local function take_exactly(limit, now, state, request)
   local tokens = min(request.waiting, there)
   if tokens < request.least or tokens <= 0 then return 0 end
   local from_grant = min(tokens, state.grant)
-  state.grant = state.grant - from_grant
+  grants.take(state, from_grant)
   if tokens > from_grant then limit.algorithm.take(limit, state, tokens - from_grant) end
   return tokens
 end

@@ -4,6 +4,7 @@
 --   "log" or "slots"  what all entries cost together; the name also says whose set it is
 --   "fresh"           from when on the key is as if never used
 --   "grant"           what is left of grants; the fraction of its score says who wrote the set last (`KEPT`)
+--   "expiring", "expires"   the part of the grant that ends, and when; there only if "grant" says so (`KEPT`)
 --   "mark", "dead"    entries up to the moment `mark` no longer count, and cost `dead` together
 --   "closed", "closed2", …   where the last block of each level ends, plus one
 --   "#<level>:<last>:<sum>"  a block: what the entries up to the moment `last` cost together that are in no
@@ -28,7 +29,8 @@ local KEPT = {
   indexed = 0.75,   -- The same, with marks and blocks.
   adopting = 0.375  -- As above, but slots behind the last block may lack their "@".
 }
-local LARGEST_KEPT = 1125899906842624  -- 2^50: larger grants have no such fraction.
+local EXPIRING = 0.0625  -- Added to it: a part of the grant expires.
+local LARGEST_KEPT = 562949953421312  -- 2^49: larger grants have no such fraction.
 
 local sorted_set = {}
 
@@ -199,6 +201,12 @@ function sorted_set.load(key, kind, used)
     expired = 0,
   }
   local kept = grant - state.grant
+  if kept == 0 or fmod(kept, 2 * EXPIRING) == EXPIRING then
+    state.expiring = amount_of(redis.call('ZSCORE', key, 'expiring'))
+    state.expires = amount_of(redis.call('ZSCORE', key, 'expires'))
+    if state.expiring == 0 then state.expiring, state.expires = nil, nil else state.had_expiring = true end
+    if kept > 0 then kept = kept - EXPIRING end
+  end
   state.known = kept == KEPT.plain or kept == KEPT.indexed or kept == KEPT.adopting
   state.complete = kept == KEPT.plain or kept == KEPT.indexed
   if kept == KEPT.indexed or kept == KEPT.adopting then
@@ -397,6 +405,12 @@ function sorted_set.save(kind, state, fresh)
   close_blocks(state, kind)
   local has_more = state.dead > 0 or state.closed
   local kept = not state.complete and KEPT.adopting or has_more and KEPT.indexed or KEPT.plain
+  if state.expiring then
+    kept = kept + EXPIRING
+    redis.call('ZADD', state.key, score_of(state.expiring), 'expiring', score_of(state.expires), 'expires')
+  elseif state.had_expiring then
+    redis.call('ZREM', state.key, 'expiring', 'expires')
+  end
   local grant = '-' .. text(state.grant)
   if state.grant < LARGEST_KEPT then grant = string.format('%.17g', -(state.grant + kept)) end
   if has_more or not state.complete then
