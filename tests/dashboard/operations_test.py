@@ -1,10 +1,20 @@
-"""The ten tasks of an operator, by clicks and keys alone. Prints the number of steps of each: docs/operations.md has them."""
+"""The ten tasks of docs/operations.md in a browser, by clicks and keys alone, in as many steps as the document says."""
 
+import re
 import unittest
+from pathlib import Path
 
 from support.browser import ENTER
 from support.dashboard import RULES, DashboardTest, require_browser
 from support.environment import wait_until
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
+
+
+def read_steps():
+    """The number of steps in the dashboard, by task."""
+    sections = re.split(r"(?m)^## ", DOCUMENT.read_text(encoding="utf-8"))[1:]
+    return {int(text.split(".")[0]): int(re.search(r"(?m)^Dashboard: (\d+) steps?\b", text)[1]) for text in sections}
 
 
 class Steps:
@@ -39,7 +49,7 @@ class Operations(DashboardTest):
         self.steps = Steps(self.page)
 
     def done(self, task):
-        print(f"{task}: {self.steps.count} steps")
+        self.assertEqual(self.steps.count, read_steps()[task], "the document counts the steps")
 
     def look_up(self, key):
         """Opens the page of a caller."""
@@ -73,7 +83,7 @@ class Operations(DashboardTest):
         self.steps.choose("dialog [name=life]", "2h")
         self.steps.click("dialog button[type=submit]")
         self.page.gone("dialog")
-        self.done("change a limit for one customer for two hours")
+        self.done(1)
         wait_until(lambda: self.remaining("alice") == 40)
 
     def test_block_a_key_now_and_unblock_it(self):
@@ -83,14 +93,14 @@ class Operations(DashboardTest):
         self.steps.type("dialog [name=reason]", "scraping")
         self.steps.click("dialog button[type=submit]")
         self.page.gone("dialog")
-        self.done("block a key now")
+        self.done(2)
         wait_until(lambda: self.call(self.server, "mallory") == 403)
         self.page.see("scraping")
         self.steps.count = 0
         self.steps.click("main button", "Unblock")
         self.steps.click("dialog button[type=submit]")
         self.page.gone("dialog")
-        self.done("unblock")
+        self.done(3)
         wait_until(lambda: self.call(self.server, "mallory") == 200)
 
     def test_find_the_top_five_consumers(self):
@@ -99,7 +109,7 @@ class Operations(DashboardTest):
         self.steps.click("nav a[data-page=top]")
         self.steps.click("main .choice button", "Allowed")
         self.page.see("customer-4")
-        self.done("find the top five consumers")
+        self.done(4)
         rows = self.page.run("return [...document.querySelectorAll('main tbody tr')].map(row => row.cells[1].innerText)")
         self.assertEqual(rows[:5], [f"customer-{number}" for number in range(5)])
 
@@ -109,7 +119,7 @@ class Operations(DashboardTest):
         self.page.see("alice")
         self.steps.click("main td button", "Why")
         self.page.see("0 of 20 left", "dialog")
-        self.done("why was X denied at 10:32")
+        self.done(5)
 
     def test_roll_back(self):
         self.put(self.server, RULES.replace("20", "5"), headers={"Authorization": "Bearer a-token-of-enough-length"}, tag=self.tag())
@@ -119,7 +129,7 @@ class Operations(DashboardTest):
         self.steps.type("dialog input[type=text]", "too strict")
         self.steps.press(ENTER)
         self.page.gone("dialog")
-        self.done("roll back")
+        self.done(6)
         wait_until(lambda: self.remaining("bob") == 20)
 
     def tag(self):
@@ -129,7 +139,7 @@ class Operations(DashboardTest):
         self.steps.click("nav a[data-page=rules]")
         self.edit("    limit: 20\n", "    limit: 5\n    rollout: { percent: 10, by: api_key }\n".replace("\n", ENTER))
         self.commit("fewer, for a tenth first")
-        self.done("roll out to 10 % first")
+        self.done(7)
         limits = {self.remaining(f"caller-{number}") for number in range(100)}
         self.assertEqual(limits, {5, 20})
 
@@ -145,7 +155,7 @@ class Operations(DashboardTest):
         self.page.see("Reset 500 keys?", "dialog")
         self.steps.click("dialog button[type=submit]")
         self.page.see("500 keys reset")
-        self.done("reset 500 keys")
+        self.done(8)
         self.assertEqual(self.remaining("trial-7"), 20)
 
     def test_grant_a_thousand_extra_until_tomorrow(self):
@@ -155,7 +165,7 @@ class Operations(DashboardTest):
         self.steps.type("dialog [name=amount]", "1000")
         self.steps.press(ENTER)
         self.page.gone("dialog")
-        self.done("grant 1000 extra tokens until tomorrow")
+        self.done(9)
         wait_until(lambda: self.remaining("alice") == 1019)
         self.page.see("1,000")
 
@@ -165,7 +175,7 @@ class Operations(DashboardTest):
         self.commit("fewer")
         self.steps.count = 1  # The page says it after every commit; from elsewhere it is one click.
         self.page.see("active on 1 of 1")
-        self.done("see that all nodes have the change")
+        self.done(10)
 
 
 if __name__ == "__main__":
