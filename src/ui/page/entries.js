@@ -77,7 +77,7 @@ export function editEntry({entry = null, match = {}, kind = "block", rule = "", 
     statusField.hidden = effect.value !== "block";
   }
   showFields();
-  return dialog({
+  const view = dialog({
     title: entry ? `Change entry ${entry.id}` : {block: "Block a caller", multiply: "Raise a caller's limits"}[kind] ?? "New entry", action: entry ? "Save" : kind === "block" ? "Block" : "Create",
     danger: kind === "block" && !entry, wide: true,
     intro: "All conditions must match. The entry is active on all nodes within two seconds.",
@@ -102,6 +102,8 @@ export function editEntry({entry = null, match = {}, kind = "block", rule = "", 
       done?.();
     },
   });
+  ([...lines.querySelectorAll("[name=value]")].find((input) => !input.value) ?? (amountField.hidden ? reason : amount)).focus();
+  return view;
 }
 
 export function attributeNames() {

@@ -152,12 +152,13 @@ export function attributes(values) {
   }));
 }
 
-export function bar(used, limit) {
+// How much of a limit is used; `isShare`: a part of a whole, which is no limit.
+export function bar(used, limit, isShare = false) {
   const share = limit > 0 ? Math.min(1, Math.max(0, used / limit)) : 0;
-  const inner = h("span", {class: share >= 1 ? "full" : share >= 0.8 ? "high" : ""});
+  const inner = h("span", {class: isShare ? "" : share >= 1 ? "full" : share >= 0.8 ? "high" : ""});
   inner.style.width = `${share * 100}%`;
   return h("span", {class: "bar", role: "meter", "aria-valuemin": 0, "aria-valuemax": limit, "aria-valuenow": used,
-    "aria-label": `${format.count(used)} of ${format.count(limit)} used`}, inner);
+    "aria-label": isShare ? format.count(used) : `${format.count(used)} of ${format.count(limit)} used`}, inner);
 }
 
 export {h, key, replace, setText, visible};

@@ -28,7 +28,7 @@ export function show(main, {signal, report, go}) {
     {name: "Key", cell: (row) => h("button", {type: "button", class: "link", onclick: () => go("caller", {attributes: guessAttributes(row.key)})}, key(row.key))},
     {name: "Rule", cell: (row) => key(row.rule)},
     {name, cell: (row) => [format.count(row.count), row.error ? h("small", {}, ` \u00b1\u2009${format.count(row.error)}`) : null], class: "number"},
-    {name: "Share", cell: (row) => bar(row.count, row.most), class: "narrow-bar"},
+    {name: "Share", cell: (row) => bar(row.count, row.most, true), class: "narrow-bar"},
     {name: "Utilization", cell: (row) => row.utilization === null || row.utilization === undefined ? format.none : format.percent(row.utilization), class: "number"},
     {name: "Last", cell: (row) => time(row.last)},
   ];
@@ -51,7 +51,7 @@ export function show(main, {signal, report, go}) {
       const shown = tables[by.value];
       shown.show(rows.map((row, i) => ({...row, rank: i + 1, most})), rule.value ? `${EMPTY[by.value].slice(0, -1)} by rule ${visible(rule.value)}.` : EMPTY[by.value]);
       if (list.body.firstChild !== shown.element) replace(list.body, shown.element);
-      replace(list.tools, answer.from ? ["since ", time(answer.from)] : null, answer.nodes ? h("span", {}, `${answer.nodes} ${answer.nodes === 1 ? "node" : "nodes"}`) : null,
+      replace(list.tools, answer.from ? h("span", {}, "since ", time(answer.from)) : null, answer.nodes ? h("span", {}, `${answer.nodes} ${answer.nodes === 1 ? "node" : "nodes"}`) : null,
         answer.max_absent ? h("span", {title: "A consumer that is not in the list has at most so many"}, `others \u2264 ${format.count(answer.max_absent)}`) : null);
       report(null);
     } catch (error) {
