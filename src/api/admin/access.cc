@@ -137,8 +137,10 @@ Access Authorize(identity::PrincipalPointer principal, const Requirement& requir
 }
 
 bool IsCrossOrigin(const HttpRequest& request) {
-  const wire::HttpHeader* const site = request.Find(kSecFetchSite);
-  return site != nullptr && site->value != "none" && site->value != "same-origin";
+  if (const wire::HttpHeader* const site = request.Find(kSecFetchSite)) {
+    return site->value != "none" && site->value != "same-origin";
+  }
+  return request.Find(HttpName::kOrigin) != nullptr && !IsOwnOrigin(request);
 }
 
 Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::string_view token) {

@@ -63,7 +63,8 @@ struct Requirement {
 [[nodiscard]] Access Authorize(identity::PrincipalPointer principal,
                                const Requirement& requirement);
 
-/// Whether a browser says that a page of another origin made it send the request.
+/// Whether a browser says that a page of another origin made it send the request: by
+/// Sec-Fetch-Site, and by Origin if it does not send that.
 [[nodiscard]] bool IsCrossOrigin(const wire::HttpRequest& request);
 
 enum class BodyUse : std::uint8_t {

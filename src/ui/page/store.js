@@ -52,7 +52,7 @@ export function show(main, {signal, report}) {
       if (nodes.element.parentNode !== redis.body) replace(redis.body, nodes.element);
       const isRedis = answer.kind === "redis";
       const parts = [clocks, isRedis ? redis.element : null, answer.memory ? memory.element : null,
-        isRedis ? null : panel("Redis", empty("Limits live in memory", "A store shared by several nodes is configured with store: redis://\u2026")).element].filter(Boolean);
+        isRedis ? null : panel("Redis", empty("Limits live in memory", "A store shared by several nodes is configured with the setting store")).element].filter(Boolean);
       if (content.childElementCount !== parts.length || content.firstChild !== clocks) replace(content, parts);
       report(null);
     } catch (error) {
