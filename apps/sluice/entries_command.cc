@@ -81,9 +81,8 @@ std::string ExpiryOf(const JsonValue& entry) {
 }
 
 TextTable TableOfEntries() {
-  using Align = TextTable::Align;
-  TextTable table({Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft,
-                   Align::kLeft, Align::kLeft});
+  constexpr auto kLeft = TextTable::Align::kLeft;
+  TextTable table({kLeft, kLeft, kLeft, kLeft, kLeft, kLeft, kLeft});
   table.Add({"id", "effect", "match", "rule", "expires", "last used", "reason"});
   return table;
 }
