@@ -172,8 +172,6 @@ class Keyboard(DashboardTest):
             )
             self.assertIn(outline, (True, "body"), page.focused())
             seen.append(page.focused())
-            if outline == "body":
-                break
         for expected in ("Skip to content", "Now", "Top", "Caller", "Rules", "Entries", "Denials", "Audit", "Store", "Light or dark", "Log out", "6 h"):
             self.assertIn(expected, seen)
         page.press("g", "r")
@@ -254,7 +252,7 @@ class Viewers(DashboardTest):
         page.see("needs the role editor")
         self.assertTrue(page.run("return document.querySelector('textarea').readOnly"))
         allowed = {"Now", "Log out", "Light or dark"}
-        forbidden = ("Commit", "Check", "Restore", "Block", "Raise", "Grant", "Reset", "New entry", "Change", "Remove", "Unblock", "Roll back")
+        forbidden = ("Commit", "Check", "Restore", "Block\u2026", "Raise", "Grant", "Reset", "New entry", "Change", "Remove", "Unblock", "Roll back")
         for name in ("now", "top", "caller", "rules", "entries", "denials", "audit", "store"):
             self.go(page, name)
             if name == "caller":

@@ -104,7 +104,8 @@ class Browser:
 
     def prefer(self, dark):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.devtools("Emulation.setEmulatedMedia", features=[scheme])
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}  # No color is measured on its way.
+        self.devtools("Emulation.setEmulatedMedia", features=[scheme, still])
 
     def open(self, url):
         self.call("POST", "/url", {"url": url})
