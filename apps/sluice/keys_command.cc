@@ -69,6 +69,7 @@ void PrintLimits(const JsonValue& body) {
   table.Add({"rule", "limit", "key", "used", "remaining", "of", "grant", "leased", "resets in",
              "last seen"});
   const auto limits = body.Find("limits");
+  if (!limits) return;
   std::size_t count = 0;
   for (const JsonValue limit : *limits) {
     ++count;
@@ -98,7 +99,9 @@ void PrintLimits(const JsonValue& body) {
 }
 
 void PrintGrants(const JsonValue& body) {
-  for (const JsonValue limit : *body.Find("limits")) {
+  const auto limits = body.Find("limits");
+  if (!limits) return;
+  for (const JsonValue limit : *limits) {
     const std::string until = MemberText(limit, "expires_at");
     std::printf("granted %s to %s %s%s\n", MemberText(body, "granted").c_str(),
                 Shown(MemberText(limit, "rule")).c_str(), Shown(MemberText(limit, "name")).c_str(),
@@ -142,7 +145,9 @@ int ListKeys(const KeysOptions& options, Remote& remote) {
       continue;
     }
     complete = MemberText(*body, "complete") == "true";
-    for (const JsonValue key : *body->Find("keys")) {
+    const auto keys = body->Find("keys");
+    if (!keys) return kKeysFailed;
+    for (const JsonValue key : *keys) {
       table.Add({ShownOrDash(MemberText(key, "rule")), ShownOrDash(MemberText(key, "name")),
                  KeyOf(key), ShownOrDash(MemberText(key, "first_seen")),
                  ShownOrDash(MemberText(key, "last_seen"))});
@@ -173,7 +178,9 @@ std::string SelectorBody(const KeysOptions& options) {
 int PrintPreview(const JsonValue& body) {
   const bool complete = MemberText(body, "complete") == "true";
   std::printf("%s%s keys match\n", complete ? "" : "at least ", MemberText(body, "count").c_str());
-  for (const JsonValue key : *body.Find("sample")) {
+  const auto sample = body.Find("sample");
+  if (!sample) return kKeysFailed;
+  for (const JsonValue key : *sample) {
     std::printf("  %s %s\n", ShownOrDash(MemberText(key, "rule")).c_str(), KeyOf(key).c_str());
   }
   return 0;

@@ -103,6 +103,8 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
             shared.config.negative_hits),
       grpc_(*this, GrpcOptionsOf(shared.config)) {
   identifier_.Get();
+  reader_.Get();
+  static_cast<void>(rules_mark());  // So that the first denial need not find it.
   limiter_.Observe(this);
   limiter_.Consult(entries_, counters_.entries);
   if (shared.leases) limiter_.StartLocalFrom(&shared.leases->table);

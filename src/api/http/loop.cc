@@ -15,7 +15,9 @@ HttpLoop::HttpLoop(ServerServices& services, const HttpOptions& options)
       json_(std::make_unique<JsonBody>()),
       limits_(options.request_limits),
       batch_(services, Protocol::kHttp),
-      random_(RandomId()) {}
+      random_(RandomId()) {
+  denial_id_.reserve(DenialIds::kTextBytes);
+}
 
 HttpLoop::~HttpLoop() = default;
 
