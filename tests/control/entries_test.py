@@ -89,8 +89,9 @@ class EntriesTest(ControlTest):
 
 class Effects(EntriesTest):
     def test_a_block_counts_on_every_protocol(self):
-        config = self.folder / "edge.yaml"
-        config.write_text(EDGE, encoding="utf-8")
+        config = self.folder / "envoy"
+        config.mkdir()
+        (config / "edge.yaml").write_text(EDGE, encoding="utf-8")
         server = self.start("--envoy-config", config)
         for name in ("api_key", "key", "tenant"):
             self.put(server, f"b-{name}", "block", {name: "bad"}, expires_in="1h", reason="<b>test</b>")
@@ -109,7 +110,8 @@ class Effects(EntriesTest):
         descriptors = {"descriptors": [{"key": "good", "limit": 5}, {"key": "bad", "limit": 5}]}
         answer = server.request("POST", "/api/v1/rate-limit/check", json.dumps(descriptors), JSON)
         self.assertEqual((answer.status, answer.json()["code"]), (403, "BLOCKED"), answer.text)
-        answer = server.request("GET", "/v1/auth", headers={"X-Api-Key": "bad"})
+        forwarded = {"X-Api-Key": "bad", "X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/"}
+        answer = server.request("GET", "/v1/auth", headers=forwarded)
         self.assertEqual((answer.status, answer.json()["error"]["code"]), (403, "BLOCKED"), answer.text)
         self.assertTrue(3000 < int(answer.headers["Retry-After"]) <= 3600)
         self.assertEqual(resp.call(server.resp, "SLUICE.CHECK", "api_key", "bad", timeout=TIMEOUT)[0], "0")
