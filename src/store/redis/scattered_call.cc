@@ -241,7 +241,7 @@ void ScatteredCall::Answer(bool allowed) {
     Use& use = call_.uses[original_[i]];
     use.verdict = uses_[i].verdict;
     if (!allowed) use.verdict.delay = Micros{0};
-    if (is_check) use.receipt = uses_[i].receipt;
+    if (is_check || call_.operation == Operation::kGrant) use.receipt = uses_[i].receipt;
   }
   Finish();
 }
