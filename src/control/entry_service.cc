@@ -17,7 +17,8 @@ bool Matches(const Entry& entry, const EntryQuery& query) {
   const std::size_t equals = wanted.find('=');
   return std::any_of(entry.match.begin(), entry.match.end(), [&](const EntryCondition& condition) {
     if (equals == std::string_view::npos) {
-      return condition.value.find(wanted) != std::string::npos;
+      return query.parts_of_values ? condition.value.find(wanted) != std::string::npos
+                                   : condition.value == wanted;
     }
     return condition.attribute == wanted.substr(0, equals) &&
            condition.value == wanted.substr(equals + 1);
