@@ -37,6 +37,8 @@ constexpr int kMaxReportsUnderWay = 3;
 // For the last lines of the decision log.
 constexpr Micros kTimeToLog = std::chrono::seconds(5);
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
+/// For calls to a control store that does not answer: each has a timeout of a second.
+constexpr Micros kTimeToLeaveStore = std::chrono::seconds(5);
 
 constexpr std::size_t kSecretBytes = 32;
 
@@ -441,7 +443,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   }
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
-       !keys_->TryStop(kTimeToCut) || !control_->TryStop(kTimeToCut))) {
+       !keys_->TryStop(kTimeToLeaveStore) || !control_->TryStop(kTimeToLeaveStore))) {
     shared_.log.Write(LogLevel::kError,
                       "rules are still being read at shutdown; exiting without them", {});
     ended_ = Ended::kStuck;
