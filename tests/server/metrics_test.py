@@ -12,7 +12,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from support import http2, metrics, resp
+from support import http1, http2, metrics, resp
 from support.certificates import Authority, tls_flags
 from support.environment import TIMEOUT, wait_until
 from support.files import replace_file
@@ -148,6 +148,11 @@ class Metrics(ServerTest):
             entry = {"match": match, "effect": "allow"}
             self.assertEqual(server.request("PUT", f"/admin/v1/entries/{name}", entry).status, 200)
         self.read(server)
+
+    def provoke_admin_listener(self):
+        server = self.serve("--admin", "127.0.0.1:0", rules=RULES)
+        for _ in range(2):  # The second page has the connection of the first.
+            self.pages.add(http1.request(server.admin, "GET", "/metrics").text)
 
     def provoke_modes(self):
         server = self.serve("--log-level", "debug", rules=RULES)
