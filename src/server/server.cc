@@ -357,7 +357,8 @@ Result<bool> Server::StartControlPlane() {
 void Server::StartInsight() {
   const auto publish = [this, is_publishing = std::make_shared<std::atomic<int>>(0)](
                            std::string name, std::string text, Micros ttl) {
-    // While the store does not answer, reports don't pile up.
+    // While the store does not answer, reports neither pile up nor hold up other writes.
+    if (control_->Stats().consecutive_failures > 0) return;
     if (is_publishing->load() >= kMaxReportsUnderWay) return;
     is_publishing->fetch_add(1);
     control_->Run(
