@@ -28,7 +28,7 @@ class SteadyClock {
   [[nodiscard]] static SteadyTime Now() noexcept;
   /// The same clock for those who measure what takes less than a microsecond; since some moment in
   /// the past.
-  [[nodiscard]] static std::chrono::nanoseconds Precise() noexcept;
+  [[nodiscard]] static std::chrono::nanoseconds NowInNanos() noexcept;
 };
 
 /// Since the machine started, not counting when it slept: the clock that systemd compares by.

@@ -32,14 +32,14 @@ constexpr std::array<std::string_view, kAlgorithmNames.size()> LabelsOf(Algorith
 
 /// One value for each member of an enum.
 template <typename Enum, typename Value>
-struct By {
+struct EnumArray {
   static constexpr std::size_t kSize = kLabels<Enum>.size();
 
   std::array<Value, kSize> values{};
 
   Value& operator[](Enum member) { return values[static_cast<std::size_t>(member)]; }
   const Value& operator[](Enum member) const { return values[static_cast<std::size_t>(member)]; }
-  void operator+=(const By& other) {
+  void operator+=(const EnumArray& other) {
     for (std::size_t i = 0; i < kSize; ++i) values[i] += other.values[i];
   }
 };

@@ -10,7 +10,7 @@
 ///
 ///     struct CallCounters {
 ///       Counter errors;
-///       By<Protocol, Counter> calls;
+///       EnumArray<Protocol, Counter> calls;
 ///
 ///       void operator+=(const CallCounters& other) { AddMetrics(other, *this); }
 ///       static constexpr auto Metrics() {
@@ -45,7 +45,7 @@ struct Metric {
 
 /// The row of a number, or of a struct of them, that is summed and not on the page.
 template <typename Member>
-struct Unlisted {
+struct UnlistedMetric {
   Member member;
 };
 

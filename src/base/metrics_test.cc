@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 2> LabelsOf(Color /*any*/) { return {"red
 struct Numbers {
   Counter calls;
   Gauge level;
-  By<Color, By<Color, Counter>> colors;
+  EnumArray<Color, EnumArray<Color, Counter>> colors;
   Histogram times;
 
   [[nodiscard]] std::uint64_t twice() const { return 2 * calls; }
@@ -29,7 +29,7 @@ struct Numbers {
         Metric{kGauge, "twice", "Twice the calls.", &Numbers::twice},
         Metric{kCounter, "colors_total", "Colors.", &Numbers::colors, "outer", "inner"},
         Metric{kHistogram, "seconds", "Durations.", &Numbers::times},
-        Unlisted{&Numbers::level},
+        UnlistedMetric{&Numbers::level},
     };
   }
 };

@@ -8,11 +8,11 @@
 namespace sluice {
 namespace {
 
-bool IsCoded(char c, Plus plus) { return c == '%' || (c == '+' && plus == Plus::kBlank); }
+bool IsCoded(char c, PlusSign plus) { return c == '%' || (c == '+' && plus == PlusSign::kBlank); }
 
 }  // namespace
 
-std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
+std::optional<std::string_view> DecodePercent(std::string_view text, PlusSign plus,
                                               std::span<char> room) {
   std::size_t at = 0;
   while (at < text.size() && !IsCoded(text[at], plus)) ++at;
@@ -24,7 +24,7 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
   while (at < text.size()) {
     const char c = text[at];
     if (c != '%') {
-      room[size++] = c == '+' && plus == Plus::kBlank ? ' ' : c;
+      room[size++] = c == '+' && plus == PlusSign::kBlank ? ' ' : c;
       ++at;
       continue;
     }
@@ -38,13 +38,13 @@ std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
 
 bool DecodePercent(std::string_view text, std::string& out) {
   std::string room(text.size(), '\0');
-  const auto decoded = DecodePercent(text, Plus::kItself, room);
+  const auto decoded = DecodePercent(text, PlusSign::kItself, room);
   if (decoded) out = *decoded;
   return decoded.has_value();
 }
 
-Target SplitTarget(std::string_view text) {
-  Target target;
+RequestTarget SplitTarget(std::string_view text) {
+  RequestTarget target;
   text = text.substr(0, text.find('#'));
   const std::size_t mark = std::min(text.find('?'), text.size());
   target.path = text.substr(0, mark);
@@ -75,7 +75,7 @@ bool QueryParameters::Next() {
 }
 
 bool QueryParameters::Decode(std::string_view& text) {
-  const auto decoded = DecodePercent(text, Plus::kBlank, room_);
+  const auto decoded = DecodePercent(text, PlusSign::kBlank, room_);
   if (!decoded) return false;
   text = *decoded;
   if (text.data() == room_.data()) room_ = room_.subspan(text.size());

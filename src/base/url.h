@@ -10,12 +10,12 @@
 namespace sluice {
 
 /// The meaning of '+': a blank in queries and forms, itself elsewhere.
-enum class Plus : std::uint8_t { kItself, kBlank };
+enum class PlusSign : std::uint8_t { kItself, kBlank };
 
 /// The text with its %XX replaced by the bytes they stand for, or nothing if a '%' is not followed
 /// by two hexadecimal digits. A text without any is returned as it is; another is put into `room`,
 /// which is as long as the text at least.
-[[nodiscard]] std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
+[[nodiscard]] std::optional<std::string_view> DecodePercent(std::string_view text, PlusSign plus,
                                                             std::span<char> room);
 
 /// The same into a string of its own, for texts outside queries. False: a '%' is not followed by
@@ -23,7 +23,7 @@ enum class Plus : std::uint8_t { kItself, kBlank };
 [[nodiscard]] bool DecodePercent(std::string_view text, std::string& out);
 
 /// The parts of a request target, not decoded: "/path?query", or "https://host/path?query".
-struct Target {
+struct RequestTarget {
   std::string_view host;  ///< Empty: the target names none.
   std::string_view path;  ///< Begins with '/', unless the target makes no sense.
   std::string_view query;
@@ -31,7 +31,7 @@ struct Target {
 
 /// The fragment after '#' belongs to neither path nor query: some servers let it through, and
 /// answer what stands before it.
-[[nodiscard]] Target SplitTarget(std::string_view text);
+[[nodiscard]] RequestTarget SplitTarget(std::string_view text);
 
 /// The parameters of a query (or a form), one by one and decoded: `a=b&c` is a with b, and c with
 /// nothing. Empty parameters (`a&&b`) are passed over; names may come more than once.

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-std::string Decoded(std::string_view text, Plus plus = Plus::kItself) {
+std::string Decoded(std::string_view text, PlusSign plus = PlusSign::kItself) {
   std::array<char, 64> room;
   const auto decoded = DecodePercent(text, plus, room);
   return decoded ? std::string(*decoded) : "refused";
@@ -40,8 +40,8 @@ TEST(DecodePercent, ReplacesEscapesByTheirBytes) {
 }
 
 TEST(DecodePercent, TakesAPlusForABlankOnlyWhereItIsOne) {
-  EXPECT_EQ(Decoded("a+b%2B", Plus::kItself), "a+b+");
-  EXPECT_EQ(Decoded("a+b%2B", Plus::kBlank), "a b+");
+  EXPECT_EQ(Decoded("a+b%2B", PlusSign::kItself), "a+b+");
+  EXPECT_EQ(Decoded("a+b%2B", PlusSign::kBlank), "a b+");
 }
 
 TEST(DecodePercent, RefusesWhatIsNoEscape) {
@@ -53,12 +53,12 @@ TEST(DecodePercent, RefusesWhatIsNoEscape) {
 
 TEST(DecodePercent, DoesNotCopyWhatHasNoEscapes) {
   const std::string_view text = "user:123";
-  EXPECT_EQ(DecodePercent(text, Plus::kBlank, {})->data(), text.data());
+  EXPECT_EQ(DecodePercent(text, PlusSign::kBlank, {})->data(), text.data());
 }
 
 TEST(SplitTarget, TellsPathAndQueryOfTargetsAndUrls) {
   const auto parts = [](std::string_view text) {
-    const Target target = SplitTarget(text);
+    const RequestTarget target = SplitTarget(text);
     return std::string(target.host) + " " + std::string(target.path) + " " +
            std::string(target.query);
   };

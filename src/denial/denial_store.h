@@ -34,7 +34,7 @@ struct StoreOptions {
 
 /// Denies a check if `table` remembers that the store denied it, and no real check is due. From any
 /// thread. False: the store must be asked.
-bool AnswerFrom(DenialTable& table, store::Call& call, const DenialTable::TimeSource& now);
+bool AnswerFrom(DenialTable& table, store::StoreCall& call, const DenialTable::TimeSource& now);
 
 /// A store in front of another one, often a remote one: checks that the other one denied lately are
 /// denied from `table`, without asking it, and also while it does not answer. docs/redis.md has
@@ -53,8 +53,8 @@ class DenialStore final : public store::Store {
   DenialStore(store::Store& store, DenialTable& table, StoreOptions options);
   ~DenialStore() override;
 
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
   /// Answers the calls whose callers have waited long enough. The store goes on with them.
   void ExpireCalls();
@@ -68,18 +68,18 @@ class DenialStore final : public store::Store {
     bool operator<(const Deadline& other) const { return when > other.when; }  // Earliest on top.
   };
 
-  store::Completion CheckSeveral(store::Call& call);
-  bool TakeProbes(std::span<const store::Use> uses);
-  store::Completion Check(store::Call& call, bool is_probe);
-  store::Completion Change(store::Call& call);
+  store::Completion CheckSeveral(store::StoreCall& call);
+  bool TakeProbes(std::span<const store::KeyUse> uses);
+  store::Completion Check(store::StoreCall& call, bool is_probe);
+  store::Completion Change(store::StoreCall& call);
   store::Completion Send(Request& request);
   void Conclude(Request& request);
-  void Finish(store::Call& call, bool on_callers_stack);
+  void Finish(store::StoreCall& call, bool on_callers_stack);
   void Learn(const Request& request);
-  void Drop(const store::Call& call);
-  void Announce(const store::Call& call);
+  void Drop(const store::StoreCall& call);
+  void Announce(const store::StoreCall& call);
   void SetDeadline(Request& request);
-  Request& TakeRequest(store::Call& call);
+  Request& TakeRequest(store::StoreCall& call);
 
   store::Store& store_;
   DenialTable& table_;

@@ -18,27 +18,27 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 class DenialStoreTest : public ::testing::Test {
  protected:
   /// A check, unless `operation` says otherwise.
-  Asked& Ask(std::vector<Use> uses, Operation operation = Operation::kCheck,
+  Asked& Ask(std::vector<KeyUse> uses, Operation operation = Operation::kCheck,
              Micros timeout = Micros{0}) {
     Asked& asked = asked_.emplace_back();
     asked.Submit(remembering_, std::move(uses), operation, timeout);
     return asked;
   }
-  Asked& AskAndWait(std::vector<Use> uses, Operation operation = Operation::kCheck) {
+  Asked& AskAndWait(std::vector<KeyUse> uses, Operation operation = Operation::kCheck) {
     Asked& asked = Ask(std::move(uses), operation);
     store_.AnswerAll();
     return asked;
   }
-  Use UseOf(std::string_view name, std::int64_t cost = 1) {
-    Use use;
+  KeyUse UseOf(std::string_view name, std::int64_t cost = 1) {
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = name};
     use.limit = &limit_;
     use.cost = cost;
@@ -170,7 +170,7 @@ TEST_F(DenialStoreTest, ARealCheckThatComesTooLateForItsCallerIsDenied) {
 TEST_F(DenialStoreTest, ResetsGrantsAndRefundsDropItWhenTheyAreAnsweredAndForWhatIsSentBehind) {
   for (const Operation operation : {Operation::kReset, Operation::kGrant, Operation::kAdjust}) {
     Exhaust("alice");
-    Use use = UseOf("alice", operation == Operation::kGrant ? 5 : 0);
+    KeyUse use = UseOf("alice", operation == Operation::kGrant ? 5 : 0);
     use.receipt = {.amount = 5, .from_grant = 0, .at = store_.now};
     Asked& change = Ask({use}, operation);
     EXPECT_TRUE(changed_.empty());
@@ -203,7 +203,7 @@ TEST_F(DenialStoreTest, ADenialThatWasSentBeforeAResetIsNotRememberedAfterIt) {
 }
 
 TEST_F(DenialStoreTest, AChargeIsNotAnnounced) {
-  Use use = UseOf("alice", 3);
+  KeyUse use = UseOf("alice", 3);
   use.receipt = {.amount = 1, .from_grant = 0, .at = store_.now};
   AskAndWait({use}, Operation::kAdjust);
   EXPECT_TRUE(changed_.empty());
@@ -234,17 +234,17 @@ TEST_F(DenialStoreTest, WhatTwoUsesOfOneKeyCostTogetherIsNotTheCostOfOne) {
 
 TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
   const Limit slots = *Limit::Concurrency({.limit = 5});
-  Use concurrency = UseOf("slots");
+  KeyUse concurrency = UseOf("slots");
   concurrency.limit = &slots;
-  Use counts_denied = UseOf("counts");
+  KeyUse counts_denied = UseOf("counts");
   counts_denied.count_denied = true;
-  Use shadow = UseOf("shadow");
+  KeyUse shadow = UseOf("shadow");
   shadow.mode = Mode::kShadow;
-  Use quota = UseOf("quota");
+  KeyUse quota = UseOf("quota");
   quota.mode = Mode::kQuota;
-  Use looks = UseOf("looks", 6);
-  looks.only_looks = true;
-  for (const Use& use : {concurrency, counts_denied, shadow, quota, looks}) {
+  KeyUse looks = UseOf("looks", 6);
+  looks.dry_run = true;
+  for (const KeyUse& use : {concurrency, counts_denied, shadow, quota, looks}) {
     for (int i = 0; i < 10; ++i) {
       EXPECT_FALSE(AskAndWait({use}).at_once()) << use.key.tag;
     }
@@ -254,7 +254,7 @@ TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
 
 TEST_F(DenialStoreTest, ALimitThatCountsDeniedCallsHearsOfThemAlsoBesideOneThatIsRemembered) {
   Exhaust("alice");
-  Use counts_denied = UseOf("counts");
+  KeyUse counts_denied = UseOf("counts");
   counts_denied.count_denied = true;
   const Asked& denied = AskAndWait({UseOf("alice"), counts_denied});
   EXPECT_FALSE(denied.at_once());

@@ -174,14 +174,14 @@ Denial DenialTable::Find(const Key& key, const Limit& limit, std::int64_t cost,
   const SteadyTime now = time();
   if (now >= entry->until) return {};
   entry->last_used = now;
-  Denial denial{.advice = Advice::kDenied,
+  Denial denial{.advice = DenialAdvice::kDenied,
                 .outcome = entry->outcome,
                 .cost = entry->cost,
                 .remaining = entry->remaining,
                 .retry_after = entry->until - now,
                 .reset_after = std::max(entry->reset_at - now, Micros{0})};
   if (now < entry->next_check || (entry->IsProbed(now) && !entry->is_stale)) return denial;
-  denial.advice = may_probe ? Advice::kProbe : Advice::kDue;
+  denial.advice = may_probe ? DenialAdvice::kProbe : DenialAdvice::kDue;
   if (may_probe && !entry->IsProbed(now)) {
     entry->probe_began = now;
     const SteadyTime last_check = entry->next_check - entry->recheck;

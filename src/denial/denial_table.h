@@ -29,7 +29,7 @@ struct TableOptions {
 inline constexpr Micros kFirstRecheck = std::chrono::milliseconds(50);
 inline constexpr Micros kLongestRecheck = std::chrono::seconds(1);
 
-enum class Advice : std::uint8_t {
+enum class DenialAdvice : std::uint8_t {
   kUnknown,  ///< Nothing is remembered: the store decides.
   kDenied,
   kDue,    ///< Denied, and a real check of it is due.
@@ -39,14 +39,14 @@ enum class Advice : std::uint8_t {
 
 /// A remembered denial of a key.
 struct Denial {
-  Advice advice = Advice::kUnknown;
+  DenialAdvice advice = DenialAdvice::kUnknown;
   Outcome outcome = Outcome::kDenied;  ///< Of the lowest cost that was denied,
   std::int64_t cost = 0;               ///< which is this.
   std::int64_t remaining = 0;
   Micros retry_after{0};  ///< Until a call of that cost may pass.
   Micros reset_after{0};
 
-  [[nodiscard]] bool is_denied() const { return advice != Advice::kUnknown; }
+  [[nodiscard]] bool is_denied() const { return advice != DenialAdvice::kUnknown; }
   /// Returns the limit's verdict for a call of `call_cost`.
   [[nodiscard]] Verdict VerdictOf(const LimitNumbers& limit, std::int64_t call_cost) const;
 };

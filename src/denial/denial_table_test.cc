@@ -32,8 +32,10 @@ class DenialTableTest : public ::testing::Test {
                    .reset_after = minutes(1)},
                   check);
   }
-  Advice Ask(std::int64_t cost = 1) { return table_.FindOrProbe(key_, limit_, cost, time_).advice; }
-  Advice Find(std::int64_t cost = 1) { return table_.Find(key_, limit_, cost, time_).advice; }
+  DenialAdvice Ask(std::int64_t cost = 1) {
+    return table_.FindOrProbe(key_, limit_, cost, time_).advice;
+  }
+  DenialAdvice Find(std::int64_t cost = 1) { return table_.Find(key_, limit_, cost, time_).advice; }
   void Pass(Micros time) { now_ += time; }
 
   const Limit limit_ = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerMinute(5)});
@@ -43,19 +45,19 @@ class DenialTableTest : public ::testing::Test {
   DenialTable table_;
 };
 
-TEST_F(DenialTableTest, KnowsNothingAtFirst) { EXPECT_EQ(Ask(), Advice::kUnknown); }
+TEST_F(DenialTableTest, KnowsNothingAtFirst) { EXPECT_EQ(Ask(), DenialAdvice::kUnknown); }
 
 TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilTheTimeThatTheStoreSaidCountedFromTheSend) {
   const SteadyTime sent = now_;
   Pass(milliseconds(7));
   Deny(3, milliseconds(40), Check::kOrdinary, sent);
-  EXPECT_EQ(Ask(2), Advice::kUnknown);
-  EXPECT_EQ(Ask(3), Advice::kDenied);
-  EXPECT_EQ(Ask(4), Advice::kDenied);
+  EXPECT_EQ(Ask(2), DenialAdvice::kUnknown);
+  EXPECT_EQ(Ask(3), DenialAdvice::kDenied);
+  EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
   now_ = sent + milliseconds(40) - Micros{1};
-  EXPECT_EQ(Ask(3), Advice::kDenied);
+  EXPECT_EQ(Ask(3), DenialAdvice::kDenied);
   Pass(Micros{1});
-  EXPECT_EQ(Ask(3), Advice::kUnknown);
+  EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
 
 TEST_F(DenialTableTest, TellsHowLongToWaitAndWhatIsLeft) {
@@ -78,12 +80,12 @@ TEST_F(DenialTableTest, OneCallAtATimeIsARealCheckAfterFiftyMillisecondsThenTwic
   Deny(1, minutes(1));
   for (const int wait : {50, 100, 200, 400, 800, 1000, 1000}) {
     Pass(milliseconds(wait) - Micros{1});
-    EXPECT_EQ(Ask(), Advice::kDenied) << wait;
+    EXPECT_EQ(Ask(), DenialAdvice::kDenied) << wait;
     Pass(Micros{1});
-    EXPECT_EQ(Find(), Advice::kDue);
-    EXPECT_EQ(Ask(), Advice::kProbe);
-    EXPECT_EQ(Ask(), Advice::kDenied) << "while it is under way";
-    EXPECT_EQ(Find(), Advice::kDenied);
+    EXPECT_EQ(Find(), DenialAdvice::kDue);
+    EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+    EXPECT_EQ(Ask(), DenialAdvice::kDenied) << "while it is under way";
+    EXPECT_EQ(Find(), DenialAdvice::kDenied);
     Deny(1, minutes(1), Check::kProbe);
   }
 }
@@ -91,62 +93,62 @@ TEST_F(DenialTableTest, OneCallAtATimeIsARealCheckAfterFiftyMillisecondsThenTwic
 TEST_F(DenialTableTest, ARealCheckThatPassesEndsTheDenial) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(), Advice::kProbe);
+  ASSERT_EQ(Ask(), DenialAdvice::kProbe);
   table_.Passed(key_, limit_, 1, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
 }
 
 TEST_F(DenialTableTest, ARealCheckWithoutAResultIsTriedAgainAndTheDenialHoldsMeanwhile) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(), Advice::kProbe);
+  ASSERT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(milliseconds(20));
   table_.Failed(key_, now_);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Pass(kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   table_.Unprobe(key_);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(kLongestRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe) << "one that never ends keeps no caller from trying";
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe) << "one that never ends keeps no caller from trying";
 }
 
 TEST_F(DenialTableTest, AllThatComeTogetherAreRealChecksIfNoneCameForMoreThanASecond) {
   Deny(1, minutes(1));
   Pass(kLongestRecheck + kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Deny(1, minutes(1), Check::kOrdinary);
   table_.Unprobe(key_);
   Pass(kLongestRecheck + kFirstRecheck + Micros{1});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(), Advice::kProbe);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(milliseconds(2));
   for (int i = 0; i < 3; ++i) Deny(1, minutes(1), Check::kProbe);
   Pass(2 * kFirstRecheck - Micros{1});
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Pass(Micros{1});
-  EXPECT_EQ(Ask(), Advice::kProbe);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, ARealCheckOfAHigherCostSaysNothingOfLowerOnes) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(4), Advice::kProbe);
+  ASSERT_EQ(Ask(4), DenialAdvice::kProbe);
   Deny(4, minutes(1), Check::kProbe);
-  EXPECT_EQ(Ask(4), Advice::kDenied);
-  EXPECT_EQ(Ask(3), Advice::kUnknown);
+  EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
+  EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
 
 TEST_F(DenialTableTest, CallsThatWereUnderWayTogetherLeaveTheLowestCostAndOneTimeToCheck) {
   Deny(2, minutes(2));
   Deny(4, minutes(4));
-  EXPECT_EQ(Ask(2), Advice::kDenied);
+  EXPECT_EQ(Ask(2), DenialAdvice::kDenied);
   Deny(1, minutes(1));
-  EXPECT_EQ(Ask(1), Advice::kDenied);
+  EXPECT_EQ(Ask(1), DenialAdvice::kDenied);
   for (int i = 0; i < 100; ++i) Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
 }
 
 TEST_F(DenialTableTest, WhatIsDroppedIsUnknownAndSoAreAnswersToWhatWasSentBefore) {
@@ -154,14 +156,14 @@ TEST_F(DenialTableTest, WhatIsDroppedIsUnknownAndSoAreAnswersToWhatWasSentBefore
   Deny(1, minutes(1));
   Pass(milliseconds(1));
   table_.Drop(key_, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
   Deny(1, minutes(1), Check::kOrdinary, before);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
   Deny(1, minutes(1), Check::kProbe, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
   Pass(Micros{1});
   Deny(1, minutes(1));
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, AChangedLimitIsAnotherLimit) {
@@ -170,17 +172,17 @@ TEST_F(DenialTableTest, AChangedLimitIsAnotherLimit) {
   const Limit faster = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerMinute(6)});
   const Limit leaky = *Limit::LeakyBucket({.capacity = 5, .leak = Rate::PerMinute(5)});
   for (const Limit* other : {&six, &faster, &leaky}) {
-    EXPECT_EQ(table_.FindOrProbe(key_, *other, 1, time_).advice, Advice::kUnknown);
+    EXPECT_EQ(table_.FindOrProbe(key_, *other, 1, time_).advice, DenialAdvice::kUnknown);
   }
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, KeysAreApart) {
   Deny(1, minutes(1));
   const Key bob{.scope = "rule:limit", .tag = "bob"};
-  EXPECT_EQ(table_.FindOrProbe(bob, limit_, 1, time_).advice, Advice::kUnknown);
+  EXPECT_EQ(table_.FindOrProbe(bob, limit_, 1, time_).advice, DenialAdvice::kUnknown);
   table_.Drop(bob, now_);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, StaysBoundedAndKeepsWhatIsUsed) {
@@ -195,7 +197,7 @@ TEST_F(DenialTableTest, StaysBoundedAndKeepsWhatIsUsed) {
     Pass(Micros{1});
     const std::string name = "other" + std::to_string(i);
     deny({.scope = "rule:limit", .tag = name});
-    EXPECT_EQ(small.FindOrProbe(key_, limit_, 1, time_).advice, Advice::kDenied) << i;
+    EXPECT_EQ(small.FindOrProbe(key_, limit_, 1, time_).advice, DenialAdvice::kDenied) << i;
   }
   for (int i = 0; i < 10'000; ++i) {
     const std::string name = "other" + std::to_string(i);
@@ -212,7 +214,7 @@ TEST_F(DenialTableTest, ThreadsShareItAndOnlyOneOfThemIsTheRealCheck) {
   std::atomic<int> probes{0};
   const auto run = [&] {
     for (int i = 0; i < 10'000; ++i) {
-      if (Ask() == Advice::kProbe) ++probes;
+      if (Ask() == DenialAdvice::kProbe) ++probes;
       table_.CountAnswer();
       const std::string name = std::to_string(i % 100);
       const Key other{.scope = "rule:limit", .tag = name};

@@ -73,45 +73,46 @@ bool KeyLeases::WantsMore() const {
   return in_flight_ == 0 && demand_.Rate() >= kBusy && Tokens() * 4 <= last_grant_;
 }
 
-void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const {
+void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, SpendResult& spent) const {
   spent.remaining = spendable + left_;
   spent.reset_after = std::max(reset_at_ - now, Micros{0});
   spent.taken_at = taken_at_;
 }
 
-Spent KeyLeases::Peek(std::int64_t cost, SteadyTime now) const {
-  Spent spent;
+SpendResult KeyLeases::Peek(std::int64_t cost, SteadyTime now) const {
+  SpendResult spent;
   if (now < exact_until_) return spent;
   const std::int64_t spendable = Spendable(now);
   Describe(spendable, now, spent);
-  spent.local = Local::kAllowed;
+  spent.decision = LeaseDecision::kAllowed;
   if (spendable >= cost) return spent;
   // Tokens that are on their way: the store has none before them.
   for (const HeldLease& held : held_) {
     if (held.tokens < cost || now >= held.deadline || held.schedule.num == 0) continue;
     const SteadyTime when = held.WhenSpendable(cost);
     if (when >= held.deadline) continue;
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
     spent.retry_after = std::max(when - now, Micros{1});
     return spent;
   }
-  spent.local = Local::kNeedsLease;
+  spent.decision = LeaseDecision::kNeedsLease;
   spent.retry_after = std::max(retry_at_ - now, Micros{1});
   spent.still_missing = std::max(cost - asked_cost_ - spent.remaining, std::int64_t{0});
   return spent;
 }
 
-void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, Spent& spent,
+void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, SpendResult& spent,
                       TableStats& stats) {
-  if (spent.local == Local::kExact) return;
+  if (spent.decision == LeaseDecision::kExact) return;
   const bool at_once = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kTry;
-  const bool comes_again = attempt == SpendAttempt::kTry && spent.local == Local::kNeedsLease;
+  const bool comes_again =
+      attempt == SpendAttempt::kTry && spent.decision == LeaseDecision::kNeedsLease;
   if (at_once && !comes_again) demand_.Add(static_cast<double>(cost), now);
-  if (spent.local == Local::kNeedsLease) {
+  if (spent.decision == LeaseDecision::kNeedsLease) {
     if (attempt != SpendAttempt::kAnswered) return;
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
   }
-  if (spent.local == Local::kAllowed) {
+  if (spent.decision == LeaseDecision::kAllowed) {
     SpendFromOldest(cost, now);
     spent.remaining -= cost;
     stats.hits += at_once ? 1 : 0;

@@ -16,9 +16,9 @@ namespace sluice::lease {
 class KeyLeases {
  public:
   /// The decision of a call of `cost`: kNeedsLease if the tokens held do not suffice.
-  [[nodiscard]] Spent Peek(std::int64_t cost, SteadyTime now) const;
+  [[nodiscard]] SpendResult Peek(std::int64_t cost, SteadyTime now) const;
   /// Does what Look said, or what became of it since.
-  void Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, Spent& spent,
+  void Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, SpendResult& spent,
              TableStats& stats);
   void Unspend(std::int64_t cost, TableStats& stats);
 
@@ -57,7 +57,7 @@ class KeyLeases {
   [[nodiscard]] bool WantsMore() const;
   [[nodiscard]] Micros IdleTime() const;
   void SpendFromOldest(std::int64_t cost, SteadyTime now);
-  void Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const;
+  void Describe(std::int64_t spendable, SteadyTime now, SpendResult& spent) const;
   std::array<algo::lease::Report, algo::lease::kReports> TakeReports();
   HeldLease* PlaceFor(const HeldLease& held);
 

@@ -182,8 +182,8 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
   return shards_[hash.high & (shard_count_ - 1)];
 }
 
-Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                        SpendAttempt attempt, std::uint32_t series) {
+SpendResult LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                              SpendAttempt attempt, std::uint32_t series) {
   const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
   if (too_small || !algo::InfoOf(limit.algorithm()).leasable) return {};
   const KeyHash hash = hasher_(key);
@@ -192,10 +192,10 @@ Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, S
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
   if (entry == nullptr) return {};
   entry->series = series;
-  Spent spent = entry->leases.Peek(cost, now);
-  if (spent.local == Local::kNeedsLease && attempt != SpendAttempt::kAnswered &&
+  SpendResult spent = entry->leases.Peek(cost, now);
+  if (spent.decision == LeaseDecision::kNeedsLease && attempt != SpendAttempt::kAnswered &&
       IsDenied(key, limit, cost, now, attempt, spent)) {
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
     denials_.CountAnswer();
   }
   entry->leases.Spend(cost, now, attempt, spent, entry->stats);
@@ -209,8 +209,8 @@ Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, S
 // Whether the memory of denials has the answer, which goes into `spent`. A new call may be the real
 // check that is due.
 bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                          SpendAttempt attempt, Spent& spent) const {
-  using denial::Advice;
+                          SpendAttempt attempt, SpendResult& spent) const {
+  using denial::DenialAdvice;
   const auto time = [&] { return now; };
   const bool may_probe = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kAgain;
   const denial::Denial denial = may_probe ? denials_.FindOrProbe(key, limit, cost, time)
@@ -218,21 +218,22 @@ bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost,
   if (!denial.is_denied()) return false;
   spent.retry_after = std::max(denial.retry_after, Micros{1});
   spent.still_missing = std::max(cost - denial.cost - spent.remaining, std::int64_t{0});
-  return denial.advice == Advice::kDenied ||
-         (denial.advice == Advice::kDue && attempt != SpendAttempt::kTry);
+  return denial.advice == DenialAdvice::kDenied ||
+         (denial.advice == DenialAdvice::kDue && attempt != SpendAttempt::kTry);
 }
 
-Spent LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
+SpendResult LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost,
+                             SteadyTime now) {
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   const Entry* const entry = shard.Find(hash);
   const bool known = entry != nullptr && *entry->limit == limit;
   if (!known) return {};
-  Spent spent = entry->leases.Peek(cost, now);
-  if (spent.local == Local::kNeedsLease &&
+  SpendResult spent = entry->leases.Peek(cost, now);
+  if (spent.decision == LeaseDecision::kNeedsLease &&
       IsDenied(key, limit, cost, now, SpendAttempt::kAnswered, spent)) {
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
   }
   return spent;
 }

@@ -32,7 +32,7 @@ struct TableOptions {
   std::int64_t slack_part = 1000;
 };
 
-enum class Local : std::uint8_t {
+enum class LeaseDecision : std::uint8_t {
   kAllowed,
   kDenied,
   kNeedsLease,  ///< Request a lease from the store, then spend again.
@@ -47,8 +47,8 @@ enum class SpendAttempt : std::uint8_t {
   kAnswered,  ///< It was part of the request that is answered now: it passes, or is denied.
 };
 
-struct Spent {
-  Local local = Local::kExact;
+struct SpendResult {
+  LeaseDecision decision = LeaseDecision::kExact;
   /// Worth a request now, so that the next calls need not wait.
   bool fetch_ahead = false;
   std::int64_t remaining = 0;      ///< Of all nodes, about.
@@ -101,10 +101,10 @@ static_assert(HasAllMetrics<TableStats>);
 /// knows no store and sends nothing: its owner sends the requests that it makes, each at most once,
 /// and passes it the replies.
 ///
-///     Spent spent = table.Spend(key, limit, cost, now);
-///     if (spent.local == Local::kNeedsLease) { request = table.MakeRequest(key, limit, cost, cost,
-///     now); … } … table.Granted(key, limit, request, sent, now, grant);   // or Unanswered(key,
-///     now) spent = table.Spend(key, limit, cost, now, SpendAttempt::kAnswered);
+///     SpendResult spent = table.Spend(key, limit, cost, now);
+///     if (spent.decision == LeaseDecision::kNeedsLease) { request = table.MakeRequest(key, limit,
+///     cost, cost, now); … } … table.Granted(key, limit, request, sent, now, grant);   // or
+///     Unanswered(key, now) spent = table.Spend(key, limit, cost, now, SpendAttempt::kAnswered);
 ///
 /// A crash forgets it all, which loses tokens and never gains any. Bounded; once made it allocates
 /// only for keys longer than those before. Thread-safe: keys lie in shards, each with a lock that
@@ -119,12 +119,13 @@ class LeaseTable {
 
   /// Decides a call of `cost` ≥ 1, at most the limit's cap. `series`: under which number the key is
   /// counted.
-  Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-              SpendAttempt attempt = SpendAttempt::kNew, std::uint32_t series = 0);
+  SpendResult Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                    SpendAttempt attempt = SpendAttempt::kNew, std::uint32_t series = 0);
 
   /// Returns the result that Spend would have without the store; otherwise kNeedsLease or kExact. A
   /// remembered denial counts also if a real check of it is due.
-  [[nodiscard]] Spent Peek(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now);
+  [[nodiscard]] SpendResult Peek(const Key& key, const Limit& limit, std::int64_t cost,
+                                 SteadyTime now);
   /// Takes back a Spend of just now that allowed a call which does not pass after all.
   void Unspend(const Key& key, std::int64_t cost);
 
@@ -168,7 +169,7 @@ class LeaseTable {
 
   [[nodiscard]] Shard& ShardOf(const KeyHash& hash) const;
   [[nodiscard]] bool IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                              SpendAttempt attempt, Spent& spent) const;
+                              SpendAttempt attempt, SpendResult& spent) const;
   [[nodiscard]] std::int64_t nodes() const {
     return nodes_.load(std::memory_order_relaxed);  // Relaxed: any recent value will do.
   }

@@ -32,7 +32,7 @@ struct LeasedStoreOptions {
 
 /// Answers a check of one limit from what the table holds, if that suffices. From any thread.
 /// `wants_more`: LeasedStore::FetchAhead is due.
-bool AnswerFrom(LeaseTable& table, store::Call& call, SteadyTime now, bool& wants_more);
+bool AnswerFrom(LeaseTable& table, store::StoreCall& call, SteadyTime now, bool& wants_more);
 
 /// A store in front of one that lends, which answers from the same memory of denials as `table`
 /// does (denial_store.h): enforced checks that may lease are answered from `table`, at
@@ -49,8 +49,8 @@ class LeasedStore final : public store::Store {
   LeasedStore(store::Store& store, LeaseTable& table, LeasedStoreOptions options);
   ~LeasedStore() override;
 
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
   /// Gives back what is idle. To be called every few milliseconds, by one thread of those that
   /// share the table.
@@ -61,24 +61,24 @@ class LeasedStore final : public store::Store {
   /// that there is no answer. The requests that they waited for go on, for others.
   void GiveUp();
   /// Asks for the calls to come, unless that is under way.
-  void FetchAhead(const store::Use& use);
+  void FetchAhead(const store::KeyUse& use);
 
  private:
   struct LeaseRequest;
   struct Waiting {
-    store::Call* call;
+    store::StoreCall* call;
     SteadyTime until;
   };
   enum class Attempt : std::uint8_t { kAnswered, kWaits, kNeedsStore };
 
-  Attempt TryOne(store::Call& call);
-  Attempt TryAll(store::Call& call);
-  bool FillOthers(store::Call& call, std::size_t denied, SteadyTime now);
-  Attempt Wait(store::Call& call, SteadyTime now);
-  SteadyTime Until(const store::Call& call, SteadyTime now);
+  Attempt TryOne(store::StoreCall& call);
+  Attempt TryAll(store::StoreCall& call);
+  bool FillOthers(store::StoreCall& call, std::size_t denied, SteadyTime now);
+  Attempt Wait(store::StoreCall& call, SteadyTime now);
+  SteadyTime Until(const store::StoreCall& call, SteadyTime now);
 
   LeaseRequest& TakeRequest();
-  LeaseRequest& NewRequest(const store::Use& use, const KeyHash& hash);
+  LeaseRequest& NewRequest(const store::KeyUse& use, const KeyHash& hash);
   /// A fetch for this key that is on its way, if there is one.
   LeaseRequest* Fetching(const KeyHash& hash);
   /// Asks for the calls that wait, if any, else for those to come.
@@ -91,9 +91,9 @@ class LeasedStore final : public store::Store {
   void Conclude(LeaseRequest& request);
   void ConcludeFetch(LeaseRequest& request);
   /// False: the call was not answered, but asks again.
-  bool Serve(LeaseRequest& request, store::Call& call, SpendAttempt attempt, SteadyTime now);
-  void Fail(store::Call& call, ErrorCode error, SteadyTime now);
-  void Finish(const LeaseRequest& request, store::Call& call);
+  bool Serve(LeaseRequest& request, store::StoreCall& call, SpendAttempt attempt, SteadyTime now);
+  void Fail(store::StoreCall& call, ErrorCode error, SteadyTime now);
+  void Finish(const LeaseRequest& request, store::StoreCall& call);
   void Recycle(LeaseRequest& request);
 
   static constexpr std::size_t kPlaces = 256;

@@ -21,15 +21,15 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 /// A call with all that it points to.
 struct Asked {
-  std::vector<Use> uses;
-  Call call;
+  std::vector<KeyUse> uses;
+  StoreCall call;
   Completion answered{};
   int times_done = 0;
 
@@ -43,7 +43,7 @@ class LeasedStoreTest : public ::testing::Test {
              Operation operation = Operation::kCheck) {
     Asked& asked = asked_.emplace_back();
     for (const Limit* limit : limits) {
-      Use& use = asked.uses.emplace_back();
+      KeyUse& use = asked.uses.emplace_back();
       use.key = {.scope = "rule:limit", .tag = limit == &scarce_ ? "scarce" : "plenty"};
       use.limit = limit;
       use.cost = cost;
@@ -53,7 +53,7 @@ class LeasedStoreTest : public ::testing::Test {
     asked.call.uses = asked.uses;
     asked.call.timeout = timeout_;
     asked.call.context = &asked;
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       ++static_cast<Asked*>(context)->times_done;
     };
     asked.answered = leased_.Submit(asked.call);
@@ -335,7 +335,7 @@ class RandomNodes {
     const std::uint64_t chosen = choices_.OneIn(3) ? choices_.Below(7) + 1 : 1 + choices_.Below(2);
     for (std::size_t i = 0; i < kLimits; ++i) {
       if ((chosen >> i & 1) == 0) continue;
-      Use& use = asked.uses.emplace_back();
+      KeyUse& use = asked.uses.emplace_back();
       use.key = {.scope = "rule:limit", .tag = kNames[i]};
       use.limit = &limits_[i];
       use.cost = choices_.Between(1, 6);
@@ -344,7 +344,7 @@ class RandomNodes {
     asked.call.uses = asked.uses;
     if (choices_.OneIn(3)) asked.call.timeout = Micros{choices_.Between(1, 5'000)};
     asked.call.context = &owners_.back();
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       const Owner& owner = *static_cast<Owner*>(context);
       ++owner.asked->times_done;
       owner.nodes->Admit(*owner.asked);
@@ -355,7 +355,7 @@ class RandomNodes {
 
   void Admit(const Asked& asked) {
     if (!asked.allowed()) return;
-    for (const Use& use : asked.uses) {
+    for (const KeyUse& use : asked.uses) {
       const auto index = static_cast<std::size_t>(use.limit - limits_.data());
       const LimitNumbers& limit = use.limit->numbers();
       algo::State& judge = judges_[index];

@@ -145,13 +145,13 @@ struct HttpFilter::Impl {
   PathFolding fold_paths;
   const Clock& clock;
 
-  const CheckRequest& Check(const HttpCall& call, const Target& target,
+  const CheckRequest& Check(const HttpCall& call, const RequestTarget& target,
                             const identity::Headers& headers, Room& room) const;
   void Respond(const CheckRequest& check, const identity::Headers& headers, WallTime now,
                HttpVerdict& verdict) const;
 };
 
-const CheckRequest& HttpFilter::Impl::Check(const HttpCall& call, const Target& target,
+const CheckRequest& HttpFilter::Impl::Check(const HttpCall& call, const RequestTarget& target,
                                             const identity::Headers& headers, Room& room) const {
   room.path.resize(std::max(room.path.size(), target.path.size() + 1));
   std::size_t at = 0;
@@ -189,7 +189,7 @@ void HttpFilter::Impl::Respond(const CheckRequest& check, const identity::Header
     return denial.AppendBody(now, verdict.body);
   }
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     verdict.delay = std::max(verdict.delay, use.verdict.delay);
     if (use.receipt.slot != 0) verdict.slots.push_back(StatusOf(check, i));
   }
@@ -232,7 +232,7 @@ HttpFilter::~HttpFilter() = default;
 HttpVerdict HttpFilter::Check(const HttpCall& call) {
   Room& room = RoomOfThread();
   const identity::HeaderSpan<HttpField> headers(call.headers);
-  const Target target = SplitTarget(call.target);
+  const RequestTarget target = SplitTarget(call.target);
   const WallTime now = impl_->clock.Now();
   HttpVerdict verdict;
   const identity::Outcome outcome = impl_->identifier.Identify(
@@ -247,7 +247,7 @@ HttpVerdict HttpFilter::Check(const HttpCall& call) {
 
 void HttpFilter::Finish(const HttpVerdict& verdict) {
   for (const RuleStatus& slot : verdict.slots) {
-    store::Use use = UseOf(slot);
+    store::KeyUse use = UseOf(slot);
     impl_->limiter.Affects(store::Operation::kRelease, use);
   }
 }

@@ -22,7 +22,7 @@ Error ToError(ErrorCode code);
 /// One limit that a decided check matched, with all that is needed to undo it later; and the use
 /// that does so. The status must outlive the use.
 RuleStatus StatusOf(const limiter::CheckRequest& check, std::size_t use);
-store::Use UseOf(const RuleStatus& taken);
+store::KeyUse UseOf(const RuleStatus& taken);
 
 struct Limiter::Impl {
   const Clock& clock;
@@ -32,11 +32,11 @@ struct Limiter::Impl {
   const limiter::Settings settings{};
 
   /// Answers the call, or several calls of one limit each; sets their time.
-  void Run(store::Call& call) const;
-  void RunBatch(std::span<store::Call* const> calls) const;
+  void Run(store::StoreCall& call) const;
+  void RunBatch(std::span<store::StoreCall* const> calls) const;
   /// Operations on one key: its verdict, and whether anything was there to be affected.
-  Result<Verdict> RunOne(store::Operation operation, store::Use& use) const;
-  bool Affects(store::Operation operation, store::Use& use) const;
+  Result<Verdict> RunOne(store::Operation operation, store::KeyUse& use) const;
+  bool Affects(store::Operation operation, store::KeyUse& use) const;
   /// Decides by rules; the result is in `rules.check`.
   void Decide(RulesOfThread& rules, store::Operation operation,
               std::span<const Attribute> attributes, std::int64_t cost);

@@ -25,14 +25,14 @@ class RedisThread final : public store::Store {
   RedisThread& operator=(const RedisThread&) = delete;
 
   /// Both set the calls' `on_done` and `context`.
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
   [[nodiscard]] lease::LeaseTable& leases() { return node_.table; }
 
  private:
-  bool AnswerHere(store::Call& call);
-  void FetchAhead(const store::Use& use);
+  bool AnswerHere(store::StoreCall& call);
+  void FetchAhead(const store::KeyUse& use);
 
   const redis::Options options_;
   lease::NodeLeases node_;

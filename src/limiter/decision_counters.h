@@ -53,12 +53,14 @@ constexpr StoreError StoreErrorOf(ErrorCode code) {
 
 /// Decisions of one event loop.
 struct DecisionCounters {
-  By<List, Counter> list_hits;
-  By<rules::OnStoreFailure, Counter> degraded;  ///< Made without the store because it failed.
-  By<FullOutcome, Counter> full;                ///< On calls whose key had no room in the store.
-  By<Algorithm, By<Allowed, Histogram>> check_times;  ///< Sampled, by the tightest limit.
+  EnumArray<List, Counter> list_hits;
+  EnumArray<rules::OnStoreFailure, Counter>
+      degraded;                          ///< Made without the store because it failed.
+  EnumArray<FullOutcome, Counter> full;  ///< On calls whose key had no room in the store.
+  EnumArray<Algorithm, EnumArray<Allowed, Histogram>>
+      check_times;  ///< Sampled, by the tightest limit.
   Histogram storage_times;
-  By<StoreError, Counter> storage_errors;
+  EnumArray<StoreError, Counter> storage_errors;
 
   void operator+=(const DecisionCounters& other) { AddMetrics(other, *this); }
   static constexpr auto Metrics() {

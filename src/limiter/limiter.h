@@ -124,7 +124,7 @@ class Limiter {
   void Conclude(CheckRequest& check);
   void Evaluate(CheckRequest& check);
   void DecideByFallback(CheckRequest& check, std::span<const std::size_t> local);
-  void LowerToLastKnown(const store::Use& share, const Limit& whole, WallTime now);
+  void LowerToLastKnown(const store::KeyUse& share, const Limit& whole, WallTime now);
   void ApplyEmergencyLimit(CheckRequest& check, std::size_t open);
   void Degrade(CheckRequest& check);
   void AnswerFull(CheckRequest& check);

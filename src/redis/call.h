@@ -10,7 +10,7 @@
 namespace sluice::redis {
 
 /// Whether a command without a reply may have run.
-enum class Ran : std::uint8_t {
+enum class Execution : std::uint8_t {
   kNotSent,  ///< It did not: no byte of it was given to a connection.
   kUnknown,  ///< It may have; sending it again may run it twice.
 };
@@ -31,7 +31,7 @@ enum class Failure : std::uint8_t {
 
 struct CallError {
   Failure failure{};
-  Ran ran{};
+  Execution execution{};
   std::string message{};  ///< For people; names the server, never the password.
 };
 

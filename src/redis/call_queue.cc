@@ -110,8 +110,9 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     if (!IsWaiting(due)) continue;
     Call& call = At(due.number);
     const bool sent = due.number < unsent_;
-    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent,
-                   call.pushed, call.callers_deadline});
+    out.push_back({std::exchange(call.handler, nullptr),
+                   sent ? Execution::kUnknown : Execution::kNotSent, call.pushed,
+                   call.callers_deadline});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;
@@ -123,14 +124,14 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
 void CallQueue::PopInFlight(std::vector<Ended>& out) {
   while (first_ != unsent_) {
     Handler handler = PopReplied();
-    if (handler) out.push_back({std::move(handler), Ran::kUnknown});
+    if (handler) out.push_back({std::move(handler), Execution::kUnknown});
   }
 }
 
 void CallQueue::PopUnsent(std::vector<Ended>& out) {
   for (std::uint64_t number = unsent_; number != end_; ++number) {
     Handler handler = std::exchange(At(number).handler, nullptr);
-    if (handler) out.push_back({std::move(handler), Ran::kNotSent});
+    if (handler) out.push_back({std::move(handler), Execution::kNotSent});
   }
   end_ = unsent_;
   commands_.clear();

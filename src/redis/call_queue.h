@@ -21,7 +21,7 @@ class CallQueue {
   /// A call that is over, and whether it had been sent.
   struct Ended {
     Handler handler;
-    Ran ran;
+    Execution execution;
     SteadyTime pushed{};
     bool callers_deadline = false;
   };

@@ -43,7 +43,8 @@ class CallQueueTest : public ::testing::Test {
   std::vector<std::string> NamesOf(const std::vector<CallQueue::Ended>& ended) {
     std::vector<std::string> names;
     for (const auto& call : ended) {
-      names.push_back((call.ran == Ran::kUnknown ? "sent " : "unsent ") + NameOf(call.handler));
+      names.push_back((call.execution == Execution::kUnknown ? "sent " : "unsent ") +
+                      NameOf(call.handler));
     }
     return names;
   }

@@ -86,7 +86,7 @@ RetryAdvice ClusterClient::AdviceFor(const Answer& answer, Route& route) {
   if (closed()) return RetryAdvice::kGiveUp;
   if (!answer) {
     const CallError& error = answer.error();
-    if (error.ran == Ran::kUnknown || error.failure == Failure::kRefused ||
+    if (error.execution == Execution::kUnknown || error.failure == Failure::kRefused ||
         error.failure == Failure::kQueueFull) {
       return RetryAdvice::kGiveUp;
     }
@@ -259,7 +259,8 @@ void ClusterClient::Sweep() {
 }
 
 void ClusterClient::Reject(Handler handler, Failure failure, const std::string& message) {
-  unsent_.push_back({std::move(handler), {failure, Ran::kNotSent, address_ + ": " + message}});
+  unsent_.push_back(
+      {std::move(handler), {failure, Execution::kNotSent, address_ + ": " + message}});
   turn_end_.Schedule();
 }
 

@@ -65,24 +65,24 @@ void Client::Connection::Send(std::string_view command, const CallDeadline& dead
 // Why a call can't even wait.
 std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) {
   if (state() == State::kClosed) {
-    return CallError{Failure::kClosed, Ran::kNotSent, address_ + ": the client is closed"};
+    return CallError{Failure::kClosed, Execution::kNotSent, address_ + ": the client is closed"};
   }
   if (state() == State::kWaiting && refused_) {
-    return CallError{Failure::kRefused, Ran::kNotSent, last_error_};
+    return CallError{Failure::kRefused, Execution::kNotSent, last_error_};
   }
   if (queue_.size() >= options_.max_queued ||
       queue_.unsent_bytes() + command_bytes > options_.max_queued_bytes) {
-    return CallError{Failure::kQueueFull, Ran::kNotSent,
+    return CallError{Failure::kQueueFull, Execution::kNotSent,
                      address_ + ": " + std::to_string(queue_.size()) + " calls wait already"};
   }
   if (!breaker_.Admit(loop_.Now())) {
     return CallError{
-        Failure::kBreakerOpen, Ran::kNotSent,
+        Failure::kBreakerOpen, Execution::kNotSent,
         (last_error_.empty() ? address_ : last_error_) + "; has failed lately, and is left alone"};
   }
   if (state() == State::kWaiting && !options_.wait_for_connection) {
     breaker_.Failed(loop_.Now());
-    return CallError{Failure::kNotConnected, Ran::kNotSent, last_error_};
+    return CallError{Failure::kNotConnected, Execution::kNotSent, last_error_};
   }
   return std::nullopt;
 }
@@ -318,8 +318,9 @@ void Client::Connection::ExpireCalls() {
   stats_.timeouts.Add(ended.size());
   ReportExpired(ended);
   const bool was_ready = state() == State::kReady;
-  const auto sent = std::partition(ended.begin(), ended.end(),
-                                   [](const auto& call) { return call.ran == Ran::kNotSent; });
+  const auto sent = std::partition(ended.begin(), ended.end(), [](const auto& call) {
+    return call.execution == Execution::kNotSent;
+  });
   const std::span<CallQueue::Ended> not_sent(ended.begin(), sent);
   if (was_ready) {
     Finish(not_sent, Failure::kTimeout, address_ + ": took no command before the deadline");
@@ -351,9 +352,9 @@ void Client::Connection::SetAlarm() {
 
 void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failure,
                                 std::string message) {
-  CallError error{failure, Ran::kNotSent, std::move(message)};
+  CallError error{failure, Execution::kNotSent, std::move(message)};
   for (CallQueue::Ended& call : ended) {
-    error.ran = call.ran;
+    error.execution = call.execution;
     call.handler(Answer(error));
   }
 }

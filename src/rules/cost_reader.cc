@@ -38,7 +38,7 @@ Cost ReadCost(config_text::Reading& reading, const config_text::Field& field, Li
   }
   if (const config_text::Field most = mapping["max"]) {
     const auto value = reading.Whole(most, 1, kMaxAmount);
-    Given& given = level[Quantity::kMaxCost];
+    QuantityValue& given = level[Quantity::kMaxCost];
     if (given) {
       reading.WrongName(most, "means the same as `max_cost` on line " +
                                   std::to_string(given.field.key.line) + "; leave one of them out");

@@ -9,7 +9,7 @@
 
 namespace sluice::rules {
 
-enum class Effect : std::uint8_t {
+enum class ChangeEffect : std::uint8_t {
   kTightens,  ///< Fewer calls pass.
   kLoosens,   ///< More calls pass.
   kNew,
@@ -18,7 +18,7 @@ enum class Effect : std::uint8_t {
 };
 
 /// "tightens", "loosens", "new", "gone", "changes".
-[[nodiscard]] std::string_view NameOf(Effect effect);
+[[nodiscard]] std::string_view NameOf(ChangeEffect effect);
 
 /// One changed field of a rule, or of the file.
 struct DifferenceRow {
@@ -27,7 +27,7 @@ struct DifferenceRow {
       field{};         ///< Such as "limits.requests", "limits.requests[tier pro]", "match", "deny".
   std::string from{};  ///< The value before, for people; empty: none.
   std::string to{};    ///< The value afterwards; empty: none.
-  Effect effect = Effect::kChanges;
+  ChangeEffect effect = ChangeEffect::kChanges;
 
   friend bool operator==(const DifferenceRow&, const DifferenceRow&) = default;
 };

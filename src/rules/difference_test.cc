@@ -143,8 +143,8 @@ TEST(CompareTest, SwappedSidesGiveTheOppositeRows) {
     std::vector<DifferenceRow> backward = Compare(after, before);
     for (DifferenceRow& row : backward) {
       std::swap(row.from, row.to);
-      if (row.effect < Effect::kChanges) {
-        row.effect = static_cast<Effect>(static_cast<int>(row.effect) ^ 1);
+      if (row.effect < ChangeEffect::kChanges) {
+        row.effect = static_cast<ChangeEffect>(static_cast<int>(row.effect) ^ 1);
       }
     }
     std::sort(forward.begin(), forward.end(), ByText);

@@ -209,7 +209,7 @@ TEST(DocumentEditTest, ChangesOneRuleOfAnyDocument) {
     const std::vector<DifferenceRow> rows = Compare(*after.file, *without.file);
     ASSERT_EQ(rows.size(), 1U) << removed.text;
     EXPECT_EQ(rows[0].rule, id);
-    EXPECT_EQ(rows[0].effect, Effect::kGone);
+    EXPECT_EQ(rows[0].effect, ChangeEffect::kGone);
     ++edited;
   }
   EXPECT_EQ(edited, 500);

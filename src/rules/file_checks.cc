@@ -30,7 +30,7 @@ void CheckIds(config_text::Reading& reading, std::span<ReadRule* const> in_order
   }
 }
 
-std::size_t MostLimits(const Variants& variants) {
+std::size_t MostLimits(const LimitVariants& variants) {
   const auto count = [](const Limits& limits) {
     return static_cast<std::size_t>(
         std::count_if(limits.begin(), limits.end(),

@@ -7,6 +7,6 @@ namespace sluice::rules {
 
 /// Returns the effect of replacing a limit by another one that differs: kTightens, kLoosens or
 /// kChanges.
-[[nodiscard]] Effect EffectOf(const NamedLimit& before, const NamedLimit& after);
+[[nodiscard]] ChangeEffect EffectOf(const NamedLimit& before, const NamedLimit& after);
 
 }  // namespace sluice::rules

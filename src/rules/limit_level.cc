@@ -61,7 +61,7 @@ class LevelReader {
       ReportLimit(field);
       return;
     }
-    Given& given = Set(Quantity::kLimit, field);
+    QuantityValue& given = Set(Quantity::kLimit, field);
     if (const auto whole = ToWhole(rate->amount); whole && InRange(field, *whole, 0)) {
       given.whole = *whole;
     } else {
@@ -75,7 +75,7 @@ class LevelReader {
       return;
     }
     if (!rate->period) return;
-    Given& window = level_read_[Quantity::kWindow];
+    QuantityValue& window = level_read_[Quantity::kWindow];
     if (window) {
       reading_.Wrong(window.field, config_text::Shown(field->text) + " of `" +
                                        std::string(field.name) +
@@ -89,8 +89,8 @@ class LevelReader {
   LimitLevel Take() { return std::move(level_read_); }
 
  private:
-  Given& Set(Quantity quantity, const config_text::Field& field) {
-    Given& given = level_read_[quantity];
+  QuantityValue& Set(Quantity quantity, const config_text::Field& field) {
+    QuantityValue& given = level_read_[quantity];
     given.field = field;
     given.level = level_;
     return given;
@@ -146,7 +146,7 @@ class LevelReader {
       reading_.Wrong(field, "must be more than 0, found " + config_text::Shown(field->text) +
                                 "; a bucket that is never refilled rejects every call in the end");
     } else if (!rate->period || CheckDuration(field, *rate->period)) {
-      Given& given = Set(Quantity::kRefillRate, field);
+      QuantityValue& given = Set(Quantity::kRefillRate, field);
       given.decimal = rate->amount;
       given.duration = rate->period.value_or(Micros{0});
     }
@@ -190,9 +190,9 @@ class LevelReader {
   }
 
   void CheckForms() {
-    const Given& limit = level_read_[Quantity::kLimit];
+    const QuantityValue& limit = level_read_[Quantity::kLimit];
     for (const Quantity other : {Quantity::kCapacity, Quantity::kRefillRate}) {
-      Given& given = level_read_[other];
+      QuantityValue& given = level_read_[other];
       if (!limit || !given) continue;
       reading_.Wrong(given.field,
                      "repeats `limit` on line " + std::to_string(limit.field.key.line) +
@@ -205,7 +205,7 @@ class LevelReader {
     const bool says_so = field && reading_.Flag(field).value_or(false);
     bool has_amount = false;
     for (const Quantity quantity : {Quantity::kCapacity, Quantity::kLimit}) {
-      const Given& given = level_read_[quantity];
+      const QuantityValue& given = level_read_[quantity];
       if (!given) continue;
       has_amount = true;
       if (given.whole == 0 && !says_so) {
@@ -227,7 +227,7 @@ class LevelReader {
 }  // namespace
 
 bool LimitLevel::empty() const {
-  return std::none_of(given.begin(), given.end(), [](const Given& g) { return bool{g}; });
+  return std::none_of(given.begin(), given.end(), [](const QuantityValue& g) { return bool{g}; });
 }
 
 const std::vector<std::string_view>& QuantityFields() {
@@ -249,7 +249,7 @@ LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field
   LevelReader reader(reading, level);
   reader.ReadLimit(field);
   LimitLevel read = reader.Take();
-  const Given& limit = read[Quantity::kLimit];
+  const QuantityValue& limit = read[Quantity::kLimit];
   if (limit && limit.whole == 0) {
     reading.Wrong(field, "0 rejects every call; write `{reject_all: true}` if that is meant");
   }

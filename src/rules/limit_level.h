@@ -36,7 +36,7 @@ enum class Quantity : std::uint8_t {
 inline constexpr std::size_t kQuantities = 12;
 
 /// One quantity as one level has it. Which of the values means something depends on the quantity.
-struct Given {
+struct QuantityValue {
   std::int64_t whole = 0;
   Decimal decimal;
   Micros duration{0};  ///< Of a rate: what it is per; 0 if it does not say.
@@ -50,10 +50,10 @@ struct Given {
 
 /// The quantities that one level sets, or several combined.
 struct LimitLevel {
-  std::array<Given, kQuantities> given;
+  std::array<QuantityValue, kQuantities> given;
 
-  Given& operator[](Quantity quantity) { return given[static_cast<std::size_t>(quantity)]; }
-  const Given& operator[](Quantity quantity) const {
+  QuantityValue& operator[](Quantity quantity) { return given[static_cast<std::size_t>(quantity)]; }
+  const QuantityValue& operator[](Quantity quantity) const {
     return given[static_cast<std::size_t>(quantity)];
   }
   [[nodiscard]] bool empty() const;

@@ -40,9 +40,9 @@ bool Serves(Algorithm algorithm, Quantity quantity) {
 }
 
 void DropUseless(config_text::Reading& reading, LimitLevel& level) {
-  const Given algorithm = level[Quantity::kAlgorithm];
+  const QuantityValue algorithm = level[Quantity::kAlgorithm];
   for (std::size_t i = 0; i < kQuantities; ++i) {
-    Given& given = level.given[i];
+    QuantityValue& given = level.given[i];
     if (!given || Serves(algorithm.algorithm, static_cast<Quantity>(i))) continue;
     if (given.level >= Level::kRule && given.level >= algorithm.level) {
       std::string message = std::string("is of no use to ") + AlgorithmName(algorithm.algorithm);
@@ -67,7 +67,7 @@ void Report(config_text::Reading& reading, const LimitLevel& level, const Error&
       {"time_to_live", Quantity::kTimeToLive},
   };
   for (const auto& [name, quantity] : kFields) {
-    const Given& given = level[quantity];
+    const QuantityValue& given = level[quantity];
     if (name != error.field || !given) continue;
     // The position says the name already.
     const bool redundant = given.field.name == name;
@@ -93,8 +93,8 @@ class Maker {
       : reading_(reading), level_(level), algorithm_(level[Quantity::kAlgorithm].algorithm) {}
 
   MadeLimit Make() {
-    const Given& limit = level_[Quantity::kLimit];
-    const Given& capacity = level_[Quantity::kCapacity];
+    const QuantityValue& limit = level_[Quantity::kLimit];
+    const QuantityValue& capacity = level_[Quantity::kCapacity];
     if ((limit && limit.whole == 0) || (capacity && capacity.whole == 0)) {
       made_.reject_all = true;
       made_.limit = *Limit::Concurrency({.limit = 1});  // Never asked.
@@ -149,8 +149,8 @@ class Maker {
   }
 
   std::optional<Flow> FindFlow() {
-    const Given& capacity = level_[Quantity::kCapacity];
-    const Given& refill = level_[Quantity::kRefillRate];
+    const QuantityValue& capacity = level_[Quantity::kCapacity];
+    const QuantityValue& refill = level_[Quantity::kRefillRate];
     if (level_[Quantity::kLimit]) {
       if (!Needs({Quantity::kLimit, Quantity::kWindow})) return std::nullopt;
       const std::int64_t limit = level_[Quantity::kLimit].whole;
@@ -163,7 +163,7 @@ class Maker {
                                 : "`capacity` and `refill_rate`, or `limit: 100 per minute`");
       return std::nullopt;
     }
-    const Given& interval = level_[Quantity::kRefillInterval];
+    const QuantityValue& interval = level_[Quantity::kRefillInterval];
     const Micros period = refill.duration > Micros{0} ? refill.duration
                           : interval                  ? interval.duration
                                                       : Micros{seconds(1)};
@@ -180,7 +180,7 @@ class Maker {
   void MakeTokenBucket() {
     const auto flow = FindFlow();
     if (!flow) return;
-    const Given& multiplier = level_[Quantity::kBurstMultiplier];
+    const QuantityValue& multiplier = level_[Quantity::kBurstMultiplier];
     TokenBucketSpec spec{.capacity = flow->capacity, .refill = flow->rate};
     spec.burst_allowance = level_[Quantity::kBurstAllowance].whole;
     spec.refill_interval = level_[Quantity::kRefillInterval].duration;
@@ -194,7 +194,7 @@ class Maker {
 
   void MakeFixedWindow() {
     if (!Needs({Quantity::kLimit})) return;
-    const Given& anchor = level_[Quantity::kAnchor];
+    const QuantityValue& anchor = level_[Quantity::kAnchor];
     if (anchor && IsCalendar(anchor.anchor)) {
       if (level_[Quantity::kWindow]) {
         reading_.Wrong(level_[Quantity::kWindow].field,
@@ -216,7 +216,7 @@ class Maker {
   void MakeConcurrency() {
     if (!Needs({Quantity::kLimit})) return;
     ConcurrencySpec spec{.limit = level_[Quantity::kLimit].whole};
-    const Given& ttl = level_[Quantity::kTimeToLive];
+    const QuantityValue& ttl = level_[Quantity::kTimeToLive];
     if (ttl) spec.time_to_live = ttl.duration;
     Keep(Limit::Concurrency(spec));
   }
@@ -242,7 +242,7 @@ std::vector<Setting> SettingsOf(const LimitLevel& level) {
       "max_cost",        "max_settlement"};
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < kQuantities; ++i) {
-    const Given& given = level.given[i];
+    const QuantityValue& given = level.given[i];
     if (!given) continue;
     // The window of "100 per minute" is no field of its own.
     const bool implied = static_cast<Quantity>(i) == Quantity::kWindow &&

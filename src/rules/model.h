@@ -98,7 +98,7 @@ using Limits = std::vector<NamedLimit>;
 
 /// The limits of a rule, or of one of its overrides. All variants have the same names in the same
 /// order.
-struct Variants {
+struct LimitVariants {
   Limits usual;
   std::map<std::string, Limits, std::less<>> by_tier;  ///< Tiers that change something.
 };
@@ -106,8 +106,8 @@ struct Variants {
 /// Other numbers for some callers of a rule.
 struct Override {
   Pattern whose;  ///< Of the first attribute that the budget is per: exact or a glob.
-  Variants variants;
-  Variants from;  ///< With a rollout that has `from`: for callers outside of it.
+  LimitVariants variants;
+  LimitVariants from;  ///< With a rollout that has `from`: for callers outside of it.
 };
 
 /// New numbers for a share of the callers. A caller is in it or not by a stable hash, so that all
@@ -118,7 +118,7 @@ struct Rollout {
   std::uint32_t share = kWhole;  ///< In hundredths of a percent.
   std::string by;         ///< An attribute of `per`; empty: the client, of rules without `per`.
   bool has_from = false;  ///< Else the rule does not apply to the other callers.
-  Variants from;          ///< The numbers of the other callers.
+  LimitVariants from;     ///< The numbers of the other callers.
   config_text::Position position;  ///< Where the value of `rollout` begins.
 };
 
@@ -175,7 +175,7 @@ struct Rule {
   /// With kDeny: what such calls meet, one limit that nothing fits in. RuleSet makes it.
   Limits denial_of_missing;
 
-  Variants variants;
+  LimitVariants variants;
   std::vector<Override> overrides;  ///< Exact ones win over globs, then the first.
 
   Consistency consistency = Consistency::kExact;
@@ -200,19 +200,19 @@ struct KeyTier {
   std::string tier;
 };
 
-enum class Default : std::uint8_t { kAllow, kDeny };
+enum class DefaultAction : std::uint8_t { kAllow, kDeny };
 
 struct RuleFile {
-  std::string name;                     ///< The file's, for messages.
-  std::vector<Rule> rules;              ///< In the order in which they are looked at.
-  std::vector<Pattern> allow;           ///< API keys (exact or glob) and networks.
-  std::vector<Pattern> deny;            ///< Wins over `allow`.
-  std::vector<KeyTier> keys;            ///< Exact ones win over globs, then the first.
-  std::vector<Pattern> known_keys;      ///< Empty: every key is known.
-  std::vector<std::string> endpoints;   ///< Templates such as "/v1/orders/{id}".
-  std::vector<std::string> tiers;       ///< Names, in the order of the file.
-  std::string default_tier;             ///< May be empty.
-  Default otherwise = Default::kAllow;  ///< For calls that no rule meets.
+  std::string name;                                 ///< The file's, for messages.
+  std::vector<Rule> rules;                          ///< In the order in which they are looked at.
+  std::vector<Pattern> allow;                       ///< API keys (exact or glob) and networks.
+  std::vector<Pattern> deny;                        ///< Wins over `allow`.
+  std::vector<KeyTier> keys;                        ///< Exact ones win over globs, then the first.
+  std::vector<Pattern> known_keys;                  ///< Empty: every key is known.
+  std::vector<std::string> endpoints;               ///< Templates such as "/v1/orders/{id}".
+  std::vector<std::string> tiers;                   ///< Names, in the order of the file.
+  std::string default_tier;                         ///< May be empty.
+  DefaultAction otherwise = DefaultAction::kAllow;  ///< For calls that no rule meets.
 };
 
 }  // namespace sluice::rules

@@ -24,8 +24,8 @@ namespace sluice::rules {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
-    {"allow", Default::kAllow},
-    {"deny", Default::kDeny},
+    {"allow", DefaultAction::kAllow},
+    {"deny", DefaultAction::kDeny},
 }};
 
 /// Reads a whole document.
@@ -50,7 +50,7 @@ class FileReader {
     ReadKnownKeys();
     ReadEndpoints();
     if (const config_text::Field field = mapping_["default"]) {
-      file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(Default::kAllow);
+      file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(DefaultAction::kAllow);
     }
     CheckTiers();
     CheckAttributes(reading_, defaults_.attributes, rules_);

@@ -252,7 +252,7 @@ default: deny
   EXPECT_THAT(Texts(file.known_keys), ElementsAre("glob sk_*", "exact pk_1"));
   EXPECT_THAT(file.endpoints, ElementsAre("/v1/orders/{id}", "/files/*"));
   EXPECT_EQ(file.default_tier, "free");
-  EXPECT_EQ(file.otherwise, Default::kDeny);
+  EXPECT_EQ(file.otherwise, DefaultAction::kDeny);
   const RuleFile list = ReadOk("rules: []\nkeys: [{ key: 'sk_*', tier: pro }]");
   ASSERT_THAT(list.keys, SizeIs(1));
   EXPECT_EQ(list.keys[0].tier, "pro");

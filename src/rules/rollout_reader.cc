@@ -85,7 +85,7 @@ void ReadFrom(config_text::Reading& reading, const config_text::Field& from, Nam
   if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kRule);
 }
 
-const Limits& LimitsOf(const Variants& variants, const std::string& tier) {
+const Limits& LimitsOf(const LimitVariants& variants, const std::string& tier) {
   const auto found = variants.by_tier.find(tier);
   return found == variants.by_tier.end() ? variants.usual : found->second;
 }
@@ -112,7 +112,7 @@ std::optional<RolloutSpec> ReadRollout(config_text::Reading& reading,
 }
 
 void CheckSameAlgorithms(config_text::Reading& reading, const config_text::Field& from,
-                         const Variants& variants, const Variants& from_variants) {
+                         const LimitVariants& variants, const LimitVariants& from_variants) {
   std::vector<std::string> tiers(1);
   for (const auto& [tier, limits] : variants.by_tier) tiers.push_back(tier);
   for (const auto& [tier, limits] : from_variants.by_tier) tiers.push_back(tier);

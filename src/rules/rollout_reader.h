@@ -25,6 +25,6 @@ struct RolloutSpec {
 /// Reports limits whose algorithm differs between the numbers of a rule and those in `from`: both
 /// groups of callers use the same keys, and the state of a key belongs to one algorithm.
 void CheckSameAlgorithms(config_text::Reading& reading, const config_text::Field& from,
-                         const Variants& variants, const Variants& from_variants);
+                         const LimitVariants& variants, const LimitVariants& from_variants);
 
 }  // namespace sluice::rules

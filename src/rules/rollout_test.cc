@@ -24,7 +24,7 @@ Rule OneRule(const std::string& fields) {
   return ReadOk("rules: [{id: a, " + fields + "}]").rules[0];
 }
 
-std::string Numbers(const Variants& variants) {
+std::string Numbers(const LimitVariants& variants) {
   std::string text;
   const auto add = [&](const std::string& tier, const Limits& limits) {
     for (const NamedLimit& limit : limits) {

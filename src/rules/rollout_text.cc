@@ -56,12 +56,12 @@ void AppendNumbers(const NamedLimit& limit, Level weakest, AlgorithmText algorit
 }
 
 // Those of the usual callers; where only tiers have numbers, of one of them.
-const Limits& UsualLimits(const Variants& variants) {
+const Limits& UsualLimits(const LimitVariants& variants) {
   const bool by_tier = variants.usual.empty() && !variants.by_tier.empty();
   return by_tier ? variants.by_tier.begin()->second : variants.usual;
 }
 
-std::string NumbersText(const Variants& variants, AlgorithmText algorithm) {
+std::string NumbersText(const LimitVariants& variants, AlgorithmText algorithm) {
   const bool by_tier = !variants.by_tier.empty();
   // Numbers of tiers stay where they are. Else the text has all of them, since the defaults may
   // change together with the rule.
@@ -163,7 +163,7 @@ std::string PercentText(std::uint32_t share) {
 std::optional<std::string> FromText(const Rule& previous, AlgorithmText algorithm) {
   if (!previous.enabled || previous.shadow) return std::nullopt;
   if (previous.rollout && !previous.rollout->has_from) return std::nullopt;
-  const Variants& variants = previous.rollout ? previous.rollout->from : previous.variants;
+  const LimitVariants& variants = previous.rollout ? previous.rollout->from : previous.variants;
   const Limits& limits = variants.usual;
   if (limits.size() == 1 && limits.front().shadow) return std::nullopt;
   std::string text = NumbersText(variants, algorithm);

@@ -29,8 +29,8 @@ bool IsSame(const Limits& a, const Limits& b) {
 }
 
 std::string NameOf(const std::string& type, const LimitLevel& level) {
-  const Given& anchor = level[Quantity::kAnchor];
-  const Given& window = level[Quantity::kWindow];
+  const QuantityValue& anchor = level[Quantity::kAnchor];
+  const QuantityValue& window = level[Quantity::kWindow];
   if (level[Quantity::kAlgorithm].algorithm == Algorithm::kConcurrency) return type + "_in_flight";
   if (anchor && IsCalendar(anchor.anchor)) {
     return type + "_per_" + std::string(anchor.field->text);
@@ -276,9 +276,9 @@ void RuleLimits::CheckCost(const Spec& spec, const NamedLimit& limit) {
   }
 }
 
-Variants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& levels,
-                          const config_text::Field& place) {
-  Variants variants;
+LimitVariants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& levels,
+                               const config_text::Field& place) {
+  LimitVariants variants;
   const std::size_t before = reading_.errors();
   Made usual = MakeFor(tier ? levels_.Tier(*tier) : nullptr, levels);
   if (reading_.errors() > before) return variants;
@@ -323,7 +323,7 @@ void RuleLimits::CheckOverride(const NamedLevels& override_levels) {
   }
   if (specs_.size() == 1) return;
   for (const Quantity quantity : kAmounts) {
-    const Given& given = override_levels.all[quantity];
+    const QuantityValue& given = override_levels.all[quantity];
     if (!given) continue;
     reading_.Wrong(given.field, "the rule has several limits; name one, as in `limits: {" +
                                     std::string(names[0]) + ": 10/s}`");

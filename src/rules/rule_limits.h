@@ -44,8 +44,8 @@ class RuleLimits {
     const NamedLevels* stronger = nullptr;  ///< Quantities of an override.
   };
   /// `tier`: the rule's own, if it has one. `place`: the field that errors are about.
-  Variants Make(const std::optional<std::string>& tier, const Levels& levels,
-                const config_text::Field& place);
+  LimitVariants Make(const std::optional<std::string>& tier, const Levels& levels,
+                     const config_text::Field& place);
 
   /// Reports what an override can't say to this rule.
   void CheckOverride(const NamedLevels& override_levels);

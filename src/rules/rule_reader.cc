@@ -208,7 +208,7 @@ class RuleReader {
       const std::size_t before = reading_.errors();
       limits_.CheckFrom(rollout_->from, rollout_->levels);
       if (reading_.errors() > before) return;
-      Variants& from = rollout_->rollout.from;
+      LimitVariants& from = rollout_->rollout.from;
       from = limits_.Make(rule_.tier, {.from = &rollout_->levels}, rollout_->from);
       CheckSameAlgorithms(reading_, rollout_->from, rule_.variants, from);
     }
@@ -251,8 +251,8 @@ class RuleReader {
     if (!limits_ok_) return;
     limits_.CheckOverride(levels);
     if (reading_.errors() > before) return;
-    Variants variants = limits_.Make(rule_.tier, {.stronger = &levels}, entry);
-    Variants from;
+    LimitVariants variants = limits_.Make(rule_.tier, {.stronger = &levels}, entry);
+    LimitVariants from;
     if (rule_.rollout && rule_.rollout->has_from) {
       from = limits_.Make(rule_.tier, {.from = &rollout_->levels, .stronger = &levels}, entry);
       CheckSameAlgorithms(reading_, entry, variants, from);

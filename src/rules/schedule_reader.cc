@@ -57,7 +57,7 @@ std::vector<config_text::Diagnostic> WarnOfExpired(const RuleFile& file, WallTim
       warn(rule.schedule, name);
       continue;
     }
-    const Variants& variants = rule.variants;
+    const LimitVariants& variants = rule.variants;
     const Limits* limits = &variants.usual;
     if (limits->empty() && !variants.by_tier.empty()) limits = &variants.by_tier.begin()->second;
     for (const NamedLimit& limit : *limits) {

@@ -112,10 +112,10 @@ class Replay {
   std::unique_ptr<store::MemoryStore> store_;
   const ReplayOptions options_;
   match::Match match_;
-  std::vector<store::Use> uses_;
+  std::vector<store::KeyUse> uses_;
   std::vector<match::MatchedLimit> matched_of_uses_;
   /// Of each matched limit: its use, or none if it rejects all or was left out.
-  std::vector<const store::Use*> use_of_;
+  std::vector<const store::KeyUse*> use_of_;
   std::unordered_map<const rules::NamedLimit*, Limit> scaled_limits_;
   std::priority_queue<Slot, std::vector<Slot>, LaterEnd> slots_;
   std::uint64_t unending_slots_ = 0;

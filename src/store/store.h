@@ -53,13 +53,13 @@ enum class KeyKind : std::uint8_t {
 };
 
 /// One limit's part in a call: its input and, once the call is done, its result.
-struct Use {
+struct KeyUse {
   Key key;
   const Limit* limit = nullptr;
   std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
-  bool only_looks = false;    ///< Evaluated by its cost, of which nothing is taken.
+  bool dry_run = false;       ///< Evaluated by its cost, of which nothing is taken.
   KeyKind kind = KeyKind::kOrdinary;
   bool no_room = false;  ///< Result of a call that failed with kStoreFull: whether for this key.
   /// Whether an enforced check may be decided by leased tokens.
@@ -87,9 +87,9 @@ enum class Operation : std::uint8_t {
 };
 
 /// A call to a store. It belongs to the caller, and must stay where it is until it is done.
-struct Call {
+struct StoreCall {
   Operation operation = Operation::kCheck;
-  std::span<Use> uses{};
+  std::span<KeyUse> uses{};
   WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
   /// How long the caller waits at most, if that is less than the store would; 0: it does not say.
   Micros timeout{0};
@@ -102,7 +102,7 @@ struct Call {
   std::size_t affected = 0;
 
   /// Run by a store that answered "later", in a later turn of the caller's loop.
-  void (*on_done)(Call& call, void* context) = nullptr;
+  void (*on_done)(StoreCall& call, void* context) = nullptr;
   void* context = nullptr;
   /// Whether `on_done` is still to be run; set by Submit and SubmitBatch.
   bool pending = false;
@@ -129,11 +129,11 @@ class Store {
 
   /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, under equal
   /// limits, and are evaluated in order.
-  virtual Completion Submit(Call& call) = 0;
+  virtual Completion Submit(StoreCall& call) = 0;
 
   /// Answers independent calls, with the results of one after the other, but faster. Those
   /// that are not answered when it returns are `pending`.
-  virtual void SubmitBatch(std::span<Call* const> calls) = 0;
+  virtual void SubmitBatch(std::span<StoreCall* const> calls) = 0;
 };
 
 }  // namespace sluice::store

@@ -55,7 +55,7 @@ void Connection::OutputReady() {
   if (!closed()) all_.WriteAtTurnEnd(*this);
 }
 
-void Connection::CountExceeded(Bound bound) { all_.counters_.bounds_exceeded[bound].Add(); }
+void Connection::CountExceeded(ResourceBound bound) { all_.counters_.bounds_exceeded[bound].Add(); }
 
 void Connection::BeginWork() {
   if (const SteadyTime now = all_.loop_.Now(); now != turn_) {
@@ -80,7 +80,7 @@ void Connection::OnReady(std::uint32_t events) {
 bool Connection::WantsToRead() const {
   if (lingering()) return true;
   return input_ != Input::kEnded && !session_->closing() &&
-         session_->pause() == transport::Pause::kNone &&
+         session_->pause() == transport::PauseReason::kNone &&
          unwritten() < all_.limits_.soft_output_bytes &&
          session_->pending() < all_.limits_.max_pending && session_->MayAskStore() &&
          !HoldsTooMuch();
@@ -91,9 +91,9 @@ bool Connection::HoldsTooMuch() const {
 }
 
 void Connection::GoOn() {
-  using transport::Pause;
-  const Pause pause = session_->pause();
-  if (pause == Pause::kTurn || pause == Pause::kStore) session_->Resume();
+  using transport::PauseReason;
+  const PauseReason pause = session_->pause();
+  if (pause == PauseReason::kTurn || pause == PauseReason::kStore) session_->Resume();
   Read();
 }
 
@@ -177,7 +177,7 @@ void Connection::Write() {
     if (!blocked()) WriteSome();
     if (closed()) return;
     if (unwritten() > all_.limits_.hard_output_bytes) {
-      return Close(&all_.counters_.bounds_exceeded[Bound::kOutputBuffer]);
+      return Close(&all_.counters_.bounds_exceeded[ResourceBound::kOutputBuffer]);
     }
     // Where it waits for the store, too, it goes on by itself.
     if (session_->held_back() && session_->pending() == 0 && unwritten() == 0) {
@@ -197,14 +197,15 @@ void Connection::Write() {
 // When to go on with what has arrived, here or in the session. Not planned: what its own output, or
 // a call that is answered, lets go on.
 void Connection::PlanNext() {
-  using transport::Pause;
-  const Pause pause = lingering() ? Pause::kNone : session_->pause();
-  const bool waits = pause == Pause::kStore || (pause == Pause::kNone && readable_ && !lingering());
-  if (pause == Pause::kTurn || (readable_ && WantsToRead())) {
+  using transport::PauseReason;
+  const PauseReason pause = lingering() ? PauseReason::kNone : session_->pause();
+  const bool waits =
+      pause == PauseReason::kStore || (pause == PauseReason::kNone && readable_ && !lingering());
+  if (pause == PauseReason::kTurn || (readable_ && WantsToRead())) {
     all_.GoOnNextTurn(*this);
   } else if (waits && !MayGoOn()) {
     all_.GoOnLater(*this);
-  } else if (pause == Pause::kStore) {
+  } else if (pause == PauseReason::kStore) {
     all_.GoOnNextTurn(*this);  // There is room by now.
   }
 }
@@ -269,7 +270,7 @@ void Connection::DropWritten() {
 
 // Whether all has been said that will be.
 bool Connection::IsOver() const {
-  const bool has_more = session_->pause() != transport::Pause::kNone;
+  const bool has_more = session_->pause() != transport::PauseReason::kNone;
   return (session_->closing() || (input_ == Input::kEnded && !has_more)) &&
          session_->pending() == 0 && unwritten() == 0;
 }
@@ -318,16 +319,16 @@ void Connection::CheckTime(SteadyTime now) {
   } else if (unwritten() > 0 && !InHandshake()) {
     // Unless it is blocked, the output is written when this turn ends.
     if (blocked() && over(could_write_, limits.write_timeout))
-      Close(&all_.counters_.bounds_exceeded[Bound::kSlowRequest]);
+      Close(&all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest]);
   } else if (session_->pending() > 0) {
     return;  // It waits for us.
   } else if (session_->in_request()) {
     if (over(request_began_, limits.request_timeout))
-      Close(&all_.counters_.bounds_exceeded[Bound::kSlowRequest]);
+      Close(&all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest]);
   } else if (!heard_ && all_.crowded_ && over(active_, limits.request_timeout)) {
-    Close(&all_.counters_.bounds_exceeded[Bound::kSilent]);
+    Close(&all_.counters_.bounds_exceeded[ResourceBound::kSilent]);
   } else if (over(active_, limits.idle_timeout)) {
-    Close(&all_.counters_.bounds_exceeded[Bound::kIdle]);
+    Close(&all_.counters_.bounds_exceeded[ResourceBound::kIdle]);
   }
 }
 
@@ -337,7 +338,7 @@ void Connection::Close(Counter* why) {
   if (why != nullptr) why->Add();
   all_.memory_.Change(std::exchange(held_, 0), 0);
   if (InHandshake()) {
-    const bool slow = why == &all_.counters_.bounds_exceeded[Bound::kSlowRequest];
+    const bool slow = why == &all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest];
     Count(slow ? TlsHandshake::kTimeout : TlsHandshake::kAbandoned);
   }
   if (handshake_) all_.handshakes_.Remove(*handshake_);

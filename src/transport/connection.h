@@ -31,7 +31,7 @@ class Connection final : public transport::Transport, private net::Watcher {
   Connection& operator=(const Connection&) = delete;
 
   void OutputReady() override;
-  void CountExceeded(Bound bound) override;
+  void CountExceeded(ResourceBound bound) override;
   void BeginWork() override;
 
   /// Reads what is there, within one turn's share.

@@ -132,11 +132,12 @@ TEST(SharedMemory, ManySlowReadersHoldNoMoreThanIsAllowed) {
     clients.push_back(Reluctant(server.address()));
     EXPECT_TRUE(clients.back().Send("big 12000000\n"));
   }
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kMemory] > 0; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kMemory] > 0; }));
   EXPECT_TRUE(Eventually([&] { return server.memory().used() <= kBound; }));
   EXPECT_TRUE(Eventually([&] { return server.held().answered == 20; }));
   EXPECT_TRUE(Eventually([&] { return server.memory().used() <= kBound; }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kOutputBuffer], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kOutputBuffer], 0U);
   EXPECT_GT(server.totals().open(), 0U) << "not more are closed than must be";
   EXPECT_EQ(Client::To(server.address()).Ask("still there"), "still there");
 }
@@ -154,7 +155,8 @@ TEST(SharedMemory, TheLargestHolderIsClosedFirstWhicheverLoopItIsOn) {
   EXPECT_TRUE(Eventually([&] { return server.held().answered == 6; }));
   clients.push_back(Reluctant(server.address()));
   EXPECT_TRUE(clients.back().Send("big 4100000\n"));
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kMemory] == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kMemory] == 1; }));
   EXPECT_LT(largest.ReceiveAll().size(), 14'000'000U);
   for (Client& client : clients) EXPECT_EQ(client.Receive(4'100'000).size(), 4'100'000U);
 }

@@ -146,7 +146,7 @@ void Connections::CloseLargest() {
               [](const Connection* a, const Connection* b) { return a->held_ > b->held_; });
     for (Connection* const connection : largest) {
       if (!memory_.is_exceeded()) return;
-      connection->Close(&counters_.bounds_exceeded[Bound::kMemory]);
+      connection->Close(&counters_.bounds_exceeded[ResourceBound::kMemory]);
     }
   }
 }

@@ -13,7 +13,7 @@
 namespace sluice::transport {
 
 /// Requests of one session that may wait for a store, unless something else is configured.
-inline constexpr std::size_t kUsualMaxPending = 1024;
+inline constexpr std::size_t kDefaultMaxPending = 1024;
 
 /// Carries a session's bytes.
 class Transport {
@@ -23,7 +23,7 @@ class Transport {
   virtual void OutputReady() = 0;
 
   /// A request exceeded a limit that the session checks.
-  virtual void CountExceeded(Bound /*bound*/) {}
+  virtual void CountExceeded(ResourceBound /*bound*/) {}
   /// The session begins to work: renews its share if this is another turn.
   virtual void BeginWork() {}
   [[nodiscard]] TurnShare& share() { return share_; }
@@ -35,9 +35,9 @@ class Transport {
 };
 
 /// Why a session does not run requests that have arrived.
-enum class Pause : std::uint8_t {
+enum class PauseReason : std::uint8_t {
   kNone,
-  kOutput,  ///< There is kMostOutput to write: it goes on once that is written.
+  kOutput,  ///< There is kMaxOutput to write: it goes on once that is written.
   kTurn,    ///< Its share of this turn is used: it goes on in the next one.
   kStore,   ///< Its share of the store's queue is used: it goes on when calls have been answered.
   kWork,    ///< It waits for slow work of the server, and goes on by itself.
@@ -57,7 +57,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   /// With so much to write, no further request is answered: a small one may have a large answer.
-  static constexpr std::size_t kMostOutput = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 
   /// Takes all of `bytes`, which are good until it returns. Whatever can be answered now is in
   /// `output` then, in the order of the requests; the rest is kept as pause() says.
@@ -72,10 +72,10 @@ class Session {
 
   /// Why requests that have arrived are not run, if there are any. Nothing should be read then;
   /// Resume goes on with them.
-  [[nodiscard]] Pause pause() const { return pause_; }
+  [[nodiscard]] PauseReason pause() const { return pause_; }
   /// Until its output is written and its work is done, rather than by a share of something.
   [[nodiscard]] bool held_back() const {
-    return pause_ == Pause::kOutput || pause_ == Pause::kWork;
+    return pause_ == PauseReason::kOutput || pause_ == PauseReason::kWork;
   }
   virtual void Resume() {}
 
@@ -115,23 +115,23 @@ class Session {
 
   /// Before requests are run.
   void BeginWork() {
-    pause_ = Pause::kNone;
+    pause_ = PauseReason::kNone;
     if (transport_or_null_ != nullptr) transport_or_null_->BeginWork();
   }
   /// Whether the next request that has arrived may be run; else pause() says why not. `to_ask`:
   /// calls that the store will be asked in any case.
   [[nodiscard]] bool MayRun(std::size_t to_ask = 0) {
     if (queue_ != nullptr && !queue_->MayAsk(calls_ + to_ask)) {
-      pause_ = Pause::kStore;
+      pause_ = PauseReason::kStore;
     } else if (transport_or_null_ != nullptr && !transport_or_null_->share().Take()) {
-      pause_ = Pause::kTurn;
+      pause_ = PauseReason::kTurn;
     }
-    return pause_ == Pause::kNone;
+    return pause_ == PauseReason::kNone;
   }
 
   std::string output_;
   bool closing_ = false;
-  Pause pause_ = Pause::kNone;
+  PauseReason pause_ = PauseReason::kNone;
   std::size_t pending_ = 0;
 
  private:

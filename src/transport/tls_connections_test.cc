@@ -190,8 +190,8 @@ TEST_F(TlsConnectionsTest, MoreOutputThanAllowedEndsTheConnection) {
   TestServer server(WithLimits({.soft_output_bytes = 1 << 10, .hard_output_bytes = 1 << 20}));
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("big 50000000\n"));
-  EXPECT_TRUE(
-      Eventually([&] { return server.totals().bounds_exceeded[Bound::kOutputBuffer] == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return server.totals().bounds_exceeded[ResourceBound::kOutputBuffer] == 1; }));
 }
 
 TEST_F(TlsConnectionsTest, WhoIsSlowWithTheHandshakeIsLeft) {
@@ -202,7 +202,7 @@ TEST_F(TlsConnectionsTest, WhoIsSlowWithTheHandshakeIsLeft) {
   EXPECT_TRUE(slow.Send({"\x16\x03\x01\x02", 4}));
   EXPECT_EQ(slow.ReceiveAll(), "");
   EXPECT_TRUE(Eventually([&] { return Handshakes(server, TlsHandshake::kTimeout) == 2; }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 2U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 2U);
 }
 
 TEST_F(TlsConnectionsTest, AnAddressThatBeginsTooManyHandshakesWaitsAndIsServedThen) {
@@ -258,7 +258,8 @@ TEST_F(TlsConnectionsTest, AnIdleClientIsLeft) {
   TestServer server(WithLimits({.idle_timeout = milliseconds(20)}));
   TlsClient client = Connect(server);
   EXPECT_EQ(client.Receive(1), "");
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kIdle] == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kIdle] == 1; }));
 }
 
 TEST_F(TlsConnectionsTest, PlainTextIsAnsweredAndTheConnectionClosed) {

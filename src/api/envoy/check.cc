@@ -197,7 +197,7 @@ std::string_view EnvoyCheck::MatchRule(ServerServices& services, const Peer& pee
   }
   const bool denied = match.listed() == match::Listed::kDenied ||
                       (match.listed() == match::Listed::kNo && !match.matched() &&
-                       rules_->file().otherwise == rules::Default::kDeny);
+                       rules_->file().otherwise == rules::DefaultAction::kDeny);
   if (denied) row.kind = Kind::kDenied;
   if (match.limits().empty()) return {};
   row.kind = descriptor.gives_back ? Kind::kGivenBack : Kind::kChecked;
@@ -233,12 +233,12 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
   row.first_use = check.own_limits();
   const bool gives_back = row.kind == Kind::kGivenBack;
   // A look says whether one more would pass.
-  const bool only_looks = row.hits == 0;
+  const bool dry_run = row.hits == 0;
   const std::int64_t cost = gives_back ? 0 : std::max<std::int64_t>(row.hits, 1);
   if (row.own) {
     const bool bans = row.own_numbers.requests_per_unit == 0;
     check.AddLimit(keys_[at].key(), *row.own, bans && !gives_back ? kMaxAmount : cost,
-                   Terms{.only_looks = only_looks || bans});
+                   Terms{.dry_run = dry_run || bans});
     if (gives_back) check.SetReceipt(TakenNow(*row.own, row.hits, now_));
     return;
   }
@@ -249,7 +249,7 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
                                         : Mode::kEnforce;
     check.AddMatched(
         {.rule = &node.rule, .limit = &node.limit(), .key = keys_[at].key(), .cost = cost},
-        {.mode = mode, .count_denied = node.count_denied, .only_looks = only_looks});
+        {.mode = mode, .count_denied = node.count_denied, .dry_run = dry_run});
     if (gives_back) check.SetReceipt(TakenNow(node.limit().limit, row.hits, now_));
     return;
   }
@@ -257,10 +257,10 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
     if (gives_back && !CanBeGivenBack(*matched.limit)) continue;
     match::MatchedLimit use = matched;
     if (gives_back) use.cost = 0;
-    if (only_looks) use.cost = std::max<std::int64_t>(matched.cost, 1);
+    if (dry_run) use.cost = std::max<std::int64_t>(matched.cost, 1);
     check.AddMatched(
         use, {.mode = IsShadow(*matched.rule, *matched.limit) ? Mode::kShadow : Mode::kEnforce,
-              .only_looks = only_looks});
+              .dry_run = dry_run});
     if (gives_back) check.SetReceipt(TakenNow(matched.limit->limit, matched.cost, now_));
   }
 }

@@ -71,8 +71,8 @@ class MemoryStore final : public Store {
   static Result<std::unique_ptr<MemoryStore>> Create(const MemoryStoreOptions& options);
   ~MemoryStore() override;
 
-  Completion Submit(Call& call) noexcept override;
-  void SubmitBatch(std::span<Call* const> calls) noexcept override;
+  Completion Submit(StoreCall& call) noexcept override;
+  void SubmitBatch(std::span<StoreCall* const> calls) noexcept override;
 
   /// Visits every live key until `visit` returns false; keys that come or go meanwhile may or may
   /// not be seen. No lock is held while `visit` runs.

@@ -15,7 +15,7 @@ namespace sluice::store {
 
 /// State that does not fit into a cell: histories, grants, names, numbers without a shape, huge
 /// counts.
-struct Extended {
+struct ExtendedState {
   Limit limit;
   algo::State state{};
   algo::History history{};
@@ -32,7 +32,7 @@ struct Extended {
 
 /// One key in the table: its fingerprint, the shape of its limit and its state, in 32 bytes.
 ///
-/// Not an owner: the code that removes a cell from the table frees its Extended.
+/// Not an owner: the code that removes a cell from the table frees its ExtendedState.
 class Cell {
  public:
   enum class Form : std::uint8_t { kEmpty, kPair, kCounter, kExtended };
@@ -59,8 +59,8 @@ class Cell {
   }
   [[nodiscard]] algo::State State() const;
   /// nullptr unless the form is kExtended.
-  [[nodiscard]] Extended* extended() const {
-    return form() == Form::kExtended ? std::bit_cast<Extended*>(a_) : nullptr;
+  [[nodiscard]] ExtendedState* extended() const {
+    return form() == Form::kExtended ? std::bit_cast<ExtendedState*>(a_) : nullptr;
   }
 
   /// When the key will be as if never used; kNever while a grant is left.
@@ -71,7 +71,7 @@ class Cell {
 
   /// Writes the state inline if it fits there; false (and nothing written) if it doesn't.
   bool TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state);
-  void SetExtended(const KeyHash& hash, Extended* extended);
+  void SetExtended(const KeyHash& hash, ExtendedState* extended);
 
  private:
   static constexpr std::uint64_t kFormMask = 3;

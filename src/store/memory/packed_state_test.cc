@@ -124,7 +124,7 @@ TEST(PackedStateTest, ACellKnowsTheNumbersItWasWrittenUnder) {
 }
 
 TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
-  Extended extended{.limit = Bucket()};
+  ExtendedState extended{.limit = Bucket()};
   extended.state = {.at = At(9), .value = 5, .grant = 6};
   Cell cell;
   cell.SetExtended(kHash, &extended);
@@ -135,7 +135,7 @@ TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
 }
 
 TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
-  Extended extended{.limit = Bucket()};
+  ExtendedState extended{.limit = Bucket()};
   Cell cell;
   cell.SetExtended(kHash, &extended);
   ASSERT_TRUE(cell.TryPack(kHash, Bucket(), {.value = 5}));
@@ -144,8 +144,8 @@ TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
 }
 
 TEST(PackedStateTest, ABlockCountsItsHistoryAndItsName) {
-  Extended bare{.limit = Bucket()};
-  Extended full{.limit = Bucket()};
+  ExtendedState bare{.limit = Bucket()};
+  ExtendedState full{.limit = Bucket()};
   for (int i = 0; i < 100; ++i) full.history.log.Insert({At(i), 1});
   full.name.assign(1000, 'x');
   EXPECT_GE(full.Bytes(), bare.Bytes() + 100 * sizeof(algo::LogEntry) + 1000);

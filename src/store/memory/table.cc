@@ -37,10 +37,10 @@ constexpr std::size_t kPartsOnStack = 8;
 
 // What Decide does, for what nearly every call is: an enforced check of a bucket that lies in its
 // cell under the numbers it was written with. False (and nothing done) for everything else.
-bool CheckedInPlace(Call& call, Use& use, const KeyHash& hash, Cell& cell) {
+bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cell) {
   const LimitNumbers& limit = use.limit->numbers();
   if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
-      use.mode != Mode::kEnforce || use.count_denied || use.only_looks || use.cost == 0 ||
+      use.mode != Mode::kEnforce || use.count_denied || use.dry_run || use.cost == 0 ||
       !cell.IsInlineUnder(*use.limit)) {
     return false;
   }
@@ -156,7 +156,7 @@ MemoryStore::Table::~Table() {
   munmap(cells_, cell_count_ * kBytesPerCell);
 }
 
-void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
+void MemoryStore::Table::RunOne(StoreCall& call, const KeyHash& hash) {
   Segment& segment = SegmentOf(hash);
   segment.PrefetchCells(segment.PrefetchHome(hash));  // Under way while the lock is taken.
   RunIn(segment, call, hash);
@@ -168,8 +168,8 @@ inline void MemoryStore::Table::SweepIfDue(Segment& segment, WallTime now) {
   }
 }
 
-inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHash& hash) {
-  Use& use = call.uses[0];
+inline void MemoryStore::Table::RunIn(Segment& segment, StoreCall& call, const KeyHash& hash) {
+  KeyUse& use = call.uses[0];
   const std::lock_guard lock(segment.lock);
   SweepIfDue(segment, call.now);
   call.ok = true;
@@ -181,7 +181,7 @@ inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHas
 
 // Three cache misses stand between a key and its cell: the segment, the byte that says where the
 // home's cells begin, and the cells. Each is asked for while the keys behind it are hashed.
-void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
+void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
   constexpr std::size_t kLead = 3;
   struct Aim {
     Segment* segment;
@@ -213,13 +213,13 @@ void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
   }
 }
 
-void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
-  Use& use = call.uses[0];
+void MemoryStore::Table::RunAlone(StoreCall& call, const Place& place) {
+  KeyUse& use = call.uses[0];
   if (call.operation == Operation::kReset) return Forget(call, use, place);
   if (call.operation == Operation::kInspect) return Inspect(call, use, place.cell);
   Loaded loaded;
   Load(place.cell, use, call.now, loaded);
-  Subject* const subject = &loaded.subject;
+  EvaluatedKey* const subject = &loaded.subject;
   if (!NeedsNoRoom(call, use, loaded) &&
       !Reserve(call, use, place.segment, loaded, {.uses = 1, .cost = use.cost}, 0)) {
     use.no_room = true;
@@ -230,7 +230,7 @@ void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
   WriteBack(call, use, place, loaded);
 }
 
-void MemoryStore::Table::RunSeveral(Call& call) {
+void MemoryStore::Table::RunSeveral(StoreCall& call) {
   const std::size_t count = call.uses.size();
   if (count <= kPartsOnStack) {
     std::array<Part, kPartsOnStack> parts;
@@ -240,7 +240,7 @@ void MemoryStore::Table::RunSeveral(Call& call) {
   RunParts(call, parts);
 }
 
-void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
+void MemoryStore::Table::RunParts(StoreCall& call, std::span<Part> parts) {
   std::array<Segment*, kMaxLimitsPerCall> segments;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].hash = HashOf(call.uses[i].key);
@@ -259,7 +259,7 @@ void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
   std::for_each(begin, last, [](Segment* segment) { segment->lock.unlock(); });
 }
 
-void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
+void MemoryStore::Table::RunLocked(StoreCall& call, std::span<Part> parts) {
   call.ok = true;
   call.affected = 0;
   for (const Part& part : parts) SweepIfDue(*part.segment, call.now);
@@ -274,7 +274,7 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
     }
     return;
   }
-  std::array<Subject*, kMaxLimitsPerCall> subjects;
+  std::array<EvaluatedKey*, kMaxLimitsPerCall> subjects;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with == nullptr) {
@@ -308,7 +308,8 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
 
 // Forgets a key that holds no information before the call looks at it: making room for the call's
 // other keys, or sweeping after they are written, would else do so in the middle of the call.
-MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, const Part& part) {
+MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const StoreCall& call,
+                                                           const Part& part) {
   Place place = PlaceOf(part);
   if (place.cell == nullptr || call.operation == Operation::kPeek) return place;
   if (place.cell->FreshAt() > call.now) return place;
@@ -317,7 +318,7 @@ MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, con
   return {place.segment, place.hash, nullptr};
 }
 
-void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
+void MemoryStore::Table::Forget(StoreCall& call, KeyUse& use, const Place& place) {
   if (place.cell != nullptr) {
     if (place.cell->FreshAt() > call.now) ++call.affected;
     Drop(place.segment, place.cell);
@@ -327,7 +328,7 @@ void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
   use.verdict = Peek(limit, call.now, algo::Fresh(limit, call.now));
 }
 
-void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) const {
+void MemoryStore::Table::Inspect(const StoreCall& call, KeyUse& use, const Cell* cell) const {
   const LimitNumbers& limit = use.limit->numbers();
   Loaded loaded;
   Load(cell, use, call.now, loaded);
@@ -338,7 +339,7 @@ void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) c
       InspectionOf(limit, call.now, state, cell != nullptr ? cell->State().at : WallTime{});
 }
 
-void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
+void MemoryStore::Table::Load(const Cell* cell, const KeyUse& use, WallTime now,
                               Loaded& loaded) const {
   const Limit& limit = *use.limit;
   const LimitNumbers& numbers = limit.numbers();
@@ -359,7 +360,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
     state = algo::Fresh(numbers, now);
     state.grant = numbers.algorithm == Algorithm::kConcurrency ? 0 : grant;
     if (algo::InfoOf(numbers.algorithm).keeps_history) {
-      loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
+      loaded.made = std::make_unique<ExtendedState>(ExtendedState{.limit = limit});
       state.history = &loaded.made->history;
     }
   } else if (loaded.converted) {
@@ -370,7 +371,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
   }
 }
 
-void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place& place,
+void MemoryStore::Table::WriteBack(const StoreCall& call, const KeyUse& use, const Place& place,
                                    Loaded& loaded) {
   Segment& segment = place.segment;
   algo::State& state = loaded.subject.state;
@@ -405,9 +406,9 @@ void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
 }
 
 // A heap block that holds what `loaded` says.
-std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loaded) {
+std::unique_ptr<ExtendedState> MemoryStore::Table::Extend(const KeyUse& use, Loaded& loaded) {
   auto extended = loaded.made ? std::move(loaded.made)
-                              : std::make_unique<Extended>(Extended{.limit = *use.limit});
+                              : std::make_unique<ExtendedState>(ExtendedState{.limit = *use.limit});
   extended->state = loaded.subject.state;
   extended->from_caller = loaded.from_caller;
   if (options_.keep_names) AppendKeyName(use.key, extended->name);
@@ -415,9 +416,9 @@ std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loa
   return extended;
 }
 
-void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const Use& use,
+void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const KeyUse& use,
                                    Loaded& loaded) {
-  Extended* const old = cell.extended();
+  ExtendedState* const old = cell.extended();
   if (!options_.keep_names && cell.TryPack(hash, *use.limit, loaded.subject.state)) {
     Free(old);
   } else if (old != nullptr && !loaded.made) {
@@ -443,7 +444,7 @@ KeyState MemoryStore::Table::Describe(const Cell& cell, WallTime now) const {
   algo::State state = cell.State();
   const WallTime touched = state.at;
   algo::Advance(limit, now, state);
-  const Extended* extended = cell.extended();
+  const ExtendedState* extended = cell.extended();
   return {.name = extended != nullptr ? extended->name : std::string(),
           .id = IdOf(cell),
           .limit = limit,

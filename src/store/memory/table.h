@@ -34,9 +34,9 @@ class MemoryStore::Table {
 
   /// Answer calls that were not refused: one of one limit, one of several, and up to kBatch calls
   /// that are plain checks.
-  void RunOne(Call& call, const KeyHash& hash);
-  void RunSeveral(Call& call);
-  void RunPlainChecks(std::span<Call* const> calls);
+  void RunOne(StoreCall& call, const KeyHash& hash);
+  void RunSeveral(StoreCall& call);
+  void RunPlainChecks(std::span<StoreCall* const> calls);
 
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;
   [[nodiscard]] MemoryStoreStats StatsApprox() const;
@@ -44,10 +44,10 @@ class MemoryStore::Table {
  private:
   /// A key's state, taken out of the table for the time of a call.
   struct Loaded {
-    Subject subject;
+    EvaluatedKey subject;
     /// For a key that needs one and has none in the table yet.
-    std::unique_ptr<Extended> made;
-    Extended* held = nullptr;  ///< The cell's, if it has one.
+    std::unique_ptr<ExtendedState> made;
+    ExtendedState* held = nullptr;  ///< The cell's, if it has one.
     bool present = false;
     /// Of a present key what its cell says, of a new one what the use does.
     bool from_caller = false;
@@ -81,23 +81,24 @@ class MemoryStore::Table {
     return segments_[hash.high >> segment_shift_];
   }
 
-  void RunIn(Segment& segment, Call& call, const KeyHash& hash);
+  void RunIn(Segment& segment, StoreCall& call, const KeyHash& hash);
   /// Any operation on one key.
-  void RunAlone(Call& call, const Place& place);
-  void RunParts(Call& call, std::span<Part> parts);
+  void RunAlone(StoreCall& call, const Place& place);
+  void RunParts(StoreCall& call, std::span<Part> parts);
   static Place PlaceOf(const Part& part) {
     return {*part.segment, part.hash, part.segment->Find(part.hash)};
   }
-  Place PlaceForCall(const Call& call, const Part& part);
-  void RunLocked(Call& call, std::span<Part> parts);
+  Place PlaceForCall(const StoreCall& call, const Part& part);
+  void RunLocked(StoreCall& call, std::span<Part> parts);
   /// Room for all that the call may add, before anything is taken: all or nothing holds for
   /// memory, too. False: nothing is reserved, and the uses without room are marked.
-  bool ReserveFor(Call& call, std::span<Part> parts);
+  bool ReserveFor(StoreCall& call, std::span<Part> parts);
   /// Answers a call for which there is no room: by a denial, which takes none, or kStoreFull.
   /// `clock_set_back`: also a denial would have to be written.
-  void AnswerWithoutRoom(Call& call, std::span<Subject* const> subjects, bool clock_set_back);
-  void Forget(Call& call, Use& use, const Place& place);
-  void Inspect(const Call& call, Use& use, const Cell* cell) const;
+  void AnswerWithoutRoom(StoreCall& call, std::span<EvaluatedKey* const> subjects,
+                         bool clock_set_back);
+  void Forget(StoreCall& call, KeyUse& use, const Place& place);
+  void Inspect(const StoreCall& call, KeyUse& use, const Cell* cell) const;
 
   /// Bytes for marks, of keys of rules and of keys of callers' limits.
   struct MarkBytes {
@@ -106,9 +107,9 @@ class MemoryStore::Table {
   };
   /// Room for the key of each receipt that was not settled before to remember it: `bytes` are
   /// counted until MarkSettled has counted what was needed. False: `call` has the error.
-  bool ReserveMarks(Call& call, std::span<const Part> parts, MarkBytes& bytes);
+  bool ReserveMarks(StoreCall& call, std::span<const Part> parts, MarkBytes& bytes);
   /// Finds out which receipts were settled before, and remembers the others as settled now.
-  void MarkSettled(Call& call, std::span<const Part> parts);
+  void MarkSettled(StoreCall& call, std::span<const Part> parts);
   void Uncharge(const MarkBytes& bytes) {
     Uncharge(KeyKind::kOrdinary, bytes.ordinary);
     Uncharge(KeyKind::kFromCaller, bytes.from_caller);
@@ -122,15 +123,15 @@ class MemoryStore::Table {
   /// marks that are empty.
   void CountMarks(std::unique_ptr<SettlementMarks>& marks, KeyKind kind, std::size_t before);
 
-  void Load(const Cell* cell, const Use& use, WallTime now, Loaded& loaded) const;
+  void Load(const Cell* cell, const KeyUse& use, WallTime now, Loaded& loaded) const;
   /// Room is reserved already.
-  void WriteBack(const Call& call, const Use& use, const Place& place, Loaded& loaded);
-  void Overwrite(Cell& cell, const KeyHash& hash, const Use& use, Loaded& loaded);
-  std::unique_ptr<Extended> Extend(const Use& use, Loaded& loaded);
+  void WriteBack(const StoreCall& call, const KeyUse& use, const Place& place, Loaded& loaded);
+  void Overwrite(Cell& cell, const KeyHash& hash, const KeyUse& use, Loaded& loaded);
+  std::unique_ptr<ExtendedState> Extend(const KeyUse& use, Loaded& loaded);
 
   /// Puts the bytes that `extended` occupies now into the sum.
-  void CountBytes(Extended& extended);
-  void Free(Extended* extended);
+  void CountBytes(ExtendedState& extended);
+  void Free(ExtendedState* extended);
 
   /// Maximum growth of one key by a call: one entry of its history for each of `uses` uses,
   /// which cost `cost` together.
@@ -140,7 +141,8 @@ class MemoryStore::Table {
   };
   /// Whether a call adds nothing to a key for which there might be no room: what nearly all keys
   /// are that are held.
-  [[nodiscard]] bool NeedsNoRoom(const Call& call, const Use& use, const Loaded& loaded) const {
+  [[nodiscard]] bool NeedsNoRoom(const StoreCall& call, const KeyUse& use,
+                                 const Loaded& loaded) const {
     if (call.operation == Operation::kPeek) return true;
     return loaded.present && call.operation == Operation::kCheck && loaded.held == nullptr &&
            loaded.made == nullptr && use.limit->shape() != 0 &&
@@ -149,7 +151,7 @@ class MemoryStore::Table {
   /// Room for what a call may add, beside `promised` new keys that are not inserted yet: a cell,
   /// counted in `keys_`, and bytes, counted in `bytes_`. Forgets only what holds no information.
   /// False if that is not enough; then nothing is counted.
-  bool Reserve(const Call& call, const Use& use, Segment& segment, Loaded& loaded,
+  bool Reserve(const StoreCall& call, const KeyUse& use, Segment& segment, Loaded& loaded,
                const Demand& demand, std::uint32_t promised);
   /// Takes back what Reserve counted and WriteBack did not use.
   void Unreserve(Loaded& loaded) {
@@ -157,11 +159,11 @@ class MemoryStore::Table {
   }
   void TakeBack(Loaded& loaded);
   bool ReserveCell(KeyKind kind, Segment& segment, std::uint32_t promised, WallTime now);
-  bool ReserveHeap(const Call& call, const Use& use, Segment& segment, Loaded& loaded,
+  bool ReserveHeap(const StoreCall& call, const KeyUse& use, Segment& segment, Loaded& loaded,
                    const Demand& demand);
   /// The most that WriteBack adds on the heap.
-  [[nodiscard]] std::size_t HeapNeeded(const Call& call, const Use& use, const Loaded& loaded,
-                                       const Demand& demand) const;
+  [[nodiscard]] std::size_t HeapNeeded(const StoreCall& call, const KeyUse& use,
+                                       const Loaded& loaded, const Demand& demand) const;
   bool CountKey(KeyKind kind, Segment& segment, WallTime now);
   void UncountKey(bool from_caller);
   /// Counts bytes, if they are below the ceiling for keys of this kind.

@@ -22,7 +22,7 @@ bool Creates(Operation operation) {
 
 }  // namespace
 
-void MemoryStore::Table::CountBytes(Extended& extended) {
+void MemoryStore::Table::CountBytes(ExtendedState& extended) {
   const std::size_t bytes = extended.Bytes();
   // Unsigned, so that a smaller size wraps around and subtracts.
   const std::size_t more = bytes - extended.counted_bytes;
@@ -31,7 +31,7 @@ void MemoryStore::Table::CountBytes(Extended& extended) {
   extended.counted_bytes = bytes;
 }
 
-void MemoryStore::Table::Free(Extended* extended) {
+void MemoryStore::Table::Free(ExtendedState* extended) {
   if (extended == nullptr) return;
   bytes_.fetch_sub(extended->counted_bytes, std::memory_order_relaxed);
   if (extended->from_caller)
@@ -103,8 +103,8 @@ bool MemoryStore::Table::ReserveCell(KeyKind kind, Segment& segment, std::uint32
   return false;
 }
 
-std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, const Loaded& loaded,
-                                           const Demand& demand) const {
+std::size_t MemoryStore::Table::HeapNeeded(const StoreCall& call, const KeyUse& use,
+                                           const Loaded& loaded, const Demand& demand) const {
   const algo::State& state = loaded.subject.state;
   const bool counts_past_cell =
       use.limit->algorithm() == Algorithm::kSlidingWindowCounter &&
@@ -117,7 +117,7 @@ std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, con
                  use.limit->shape() == 0 || options_.keep_names)) {
     // Every byte of a key may be escaped, and a text's room be twice what it holds.
     const std::size_t key_bytes = use.key.scope.size() + use.key.tag.size() + use.key.rest.size();
-    bytes = Extended::BytesWithName(options_.keep_names ? 2 * (3 * key_bytes + 8) : 0);
+    bytes = ExtendedState::BytesWithName(options_.keep_names ? 2 * (3 * key_bytes + 8) : 0);
   }
   const bool adds_entries =
       call.operation == Operation::kCheck || call.operation == Operation::kAdjust;
@@ -127,7 +127,7 @@ std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, con
   return bytes;
 }
 
-bool MemoryStore::Table::ReserveHeap(const Call& call, const Use& use, Segment& segment,
+bool MemoryStore::Table::ReserveHeap(const StoreCall& call, const KeyUse& use, Segment& segment,
                                      Loaded& loaded, const Demand& demand) {
   const std::size_t bytes = HeapNeeded(call, use, loaded, demand);
   if (bytes == 0) return true;
@@ -150,8 +150,8 @@ bool MemoryStore::Table::ReserveHeap(const Call& call, const Use& use, Segment& 
   return true;
 }
 
-bool MemoryStore::Table::Reserve(const Call& call, const Use& use, Segment& segment, Loaded& loaded,
-                                 const Demand& demand, std::uint32_t promised) {
+bool MemoryStore::Table::Reserve(const StoreCall& call, const KeyUse& use, Segment& segment,
+                                 Loaded& loaded, const Demand& demand, std::uint32_t promised) {
   if (!loaded.present) {
     const bool adds_key =
         call.operation == Operation::kCheck ? demand.cost > 0 : Creates(call.operation);
@@ -172,7 +172,7 @@ void MemoryStore::Table::TakeBack(Loaded& loaded) {
   loaded.heap_bytes = 0;
 }
 
-bool MemoryStore::Table::ReserveFor(Call& call, std::span<Part> parts) {
+bool MemoryStore::Table::ReserveFor(StoreCall& call, std::span<Part> parts) {
   bool fits = true;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
@@ -181,7 +181,7 @@ bool MemoryStore::Table::ReserveFor(Call& call, std::span<Part> parts) {
     for (std::size_t j = i; j < parts.size(); ++j) {
       if (j != i && parts[j].shared_with != &part) continue;
       ++demand.uses;
-      if (!call.uses[j].only_looks) demand.cost += call.uses[j].cost;
+      if (!call.uses[j].dry_run) demand.cost += call.uses[j].cost;
     }
     const auto earlier = parts.first(i);
     const auto promised = std::count_if(earlier.begin(), earlier.end(), [&](const Part& other) {
@@ -206,10 +206,10 @@ bool MemoryStore::Table::ReserveFor(Call& call, std::span<Part> parts) {
   return false;
 }
 
-void MemoryStore::Table::AnswerWithoutRoom(Call& call, std::span<Subject* const> subjects,
+void MemoryStore::Table::AnswerWithoutRoom(StoreCall& call, std::span<EvaluatedKey* const> subjects,
                                            bool clock_set_back) {
   const bool counts_denied = std::any_of(call.uses.begin(), call.uses.end(),
-                                         [](const Use& use) { return use.count_denied; });
+                                         [](const KeyUse& use) { return use.count_denied; });
   if (call.operation == Operation::kCheck && !counts_denied && !clock_set_back) {
     call.operation = Operation::kPeek;
     Decide(call, subjects);
@@ -219,7 +219,7 @@ void MemoryStore::Table::AnswerWithoutRoom(Call& call, std::span<Subject* const>
   call.ok = false;
   call.error = ErrorCode::kStoreFull;
   refused_.fetch_add(1, std::memory_order_relaxed);
-  const bool of_caller = std::any_of(call.uses.begin(), call.uses.end(), [](const Use& use) {
+  const bool of_caller = std::any_of(call.uses.begin(), call.uses.end(), [](const KeyUse& use) {
     return use.no_room && use.kind == KeyKind::kFromCaller;
   });
   if (of_caller) caller_refused_.fetch_add(1, std::memory_order_relaxed);
@@ -274,7 +274,7 @@ void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cel
       expired_.fetch_add(1, std::memory_order_relaxed);
       dropped = true;
     } else {
-      Extended* const extended = cell->extended();
+      ExtendedState* const extended = cell->extended();
       if (histories == Histories::kShrink && extended != nullptr &&
           algo::Shrink(extended->limit.numbers(), now, extended->state)) {
         CountBytes(*extended);

@@ -24,14 +24,14 @@ struct KeyLocation {
 
 /// A location of its own for each key of a call whose keys all live in `slot`. The order of
 /// locations is the same for all callers that name the same keys.
-[[nodiscard]] std::vector<KeyLocation> LocationsOfKeys(const Call& call, std::uint16_t slot);
+[[nodiscard]] std::vector<KeyLocation> LocationsOfKeys(const StoreCall& call, std::uint16_t slot);
 
 /// Whether the call is more work than one script call may do.
-[[nodiscard]] bool ExceedsOneScriptCall(const Call& call);
+[[nodiscard]] bool ExceedsOneScriptCall(const StoreCall& call);
 
 /// Divides the keys of each slot into groups of at most kMaxWork. `locations` has the slot of each
 /// use.
-void GroupKeys(const Call& call, std::vector<KeyLocation>& locations);
+void GroupKeys(const StoreCall& call, std::vector<KeyLocation>& locations);
 
 [[nodiscard]] bool InOneLocation(std::span<const KeyLocation> locations);
 

@@ -114,25 +114,25 @@ void AppendLimit(const LimitNumbers& limit, std::string& out) {
   if (limit.algorithm == Algorithm::kFixedWindow) out.append(",").append(NameOf(limit.anchor));
 }
 
-bool TakesSlot(const Call& call, const Use& use) {
-  return call.operation == Operation::kCheck && !use.only_looks &&
+bool TakesSlot(const StoreCall& call, const KeyUse& use) {
+  return call.operation == Operation::kCheck && !use.dry_run &&
          use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
-bool NamesSlot(const Use& use) {
+bool NamesSlot(const KeyUse& use) {
   return use.slot != 0 && use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
-bool Leases(const Call& call) {
+bool Leases(const StoreCall& call) {
   return call.operation == Operation::kFetch || call.operation == Operation::kReturn;
 }
 
-bool Settles(const Call& call, const Use& use) {
+bool Settles(const StoreCall& call, const KeyUse& use) {
   return call.operation == Operation::kAdjust && use.settlement != nullptr;
 }
 
-bool HasParticulars(const Call& call, const Use& use) {
-  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.only_looks ||
+bool HasParticulars(const StoreCall& call, const KeyUse& use) {
+  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.dry_run ||
          NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust;
 }
 
@@ -149,12 +149,12 @@ void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
 }
 
 // Appends unusual fields: none for an enforced check without a slot.
-void AppendParticulars(const Call& call, Use& use, std::string& out) {
+void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
   if (!HasParticulars(call, use)) return;
   if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
   const bool takes_slot = TakesSlot(call, use);
   out.push_back(LetterOf(use.mode));
-  out.push_back(use.only_looks ? 'l' : use.count_denied ? 'd' : '-');
+  out.push_back(use.dry_run ? 'l' : use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
   if (NamesSlot(use)) {
     out.push_back('o');  // The caller's own: it may be held already.
@@ -175,21 +175,21 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
 }
 
 // Whether the two calls are encoded alike but for their keys.
-bool AreEqual(const Call& a, const Call& b) {
+bool AreEqual(const StoreCall& a, const StoreCall& b) {
   if (a.operation != b.operation || a.uses.size() != b.uses.size()) return false;
   for (std::size_t i = 0; i < a.uses.size(); ++i) {
-    const Use& x = a.uses[i];
-    const Use& y = b.uses[i];
+    const KeyUse& x = a.uses[i];
+    const KeyUse& y = b.uses[i];
     if (HasParticulars(a, x) || HasParticulars(b, y) || x.cost != y.cost) return false;
     if (x.limit != y.limit && *x.limit != *y.limit) return false;
   }
   return true;
 }
 
-std::size_t CountKeys(std::span<Call* const> calls) {
+std::size_t CountKeys(std::span<StoreCall* const> calls) {
   std::size_t keys = 0;
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) keys += Settles(*call, use) ? 2 : 1;
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) keys += Settles(*call, use) ? 2 : 1;
   }
   return keys;
 }
@@ -224,7 +224,7 @@ class Numbers {
   bool ok_ = true;
 };
 
-void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
+void ReadVerdict(const StoreCall& call, KeyUse& use, Numbers& numbers) {
   const std::uint64_t slot = use.receipt.slot;
   use.verdict = {.outcome = static_cast<Outcome>(numbers.Next()), .limit = use.limit->cap()};
   use.verdict.remaining = numbers.Next() + numbers.Next();
@@ -245,7 +245,7 @@ void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
   use.receipt = receipt;
 }
 
-void ReadInspection(Use& use, Numbers& numbers) {
+void ReadInspection(KeyUse& use, Numbers& numbers) {
   Inspection inspection{.live = numbers.Next() != 0};
   const std::int64_t left = numbers.Next();
   inspection.grant = numbers.Next();
@@ -277,7 +277,7 @@ void ReadGrant(algo::lease::Grant& grant, Numbers& numbers) {
   grant.epoch = numbers.Next();
 }
 
-void ReadCall(Call& call, Numbers& numbers) {
+void ReadCall(StoreCall& call, Numbers& numbers) {
   const std::int64_t answer = numbers.Next();
   call.ok = answer >= 0;
   if (!call.ok) {
@@ -287,7 +287,7 @@ void ReadCall(Call& call, Numbers& numbers) {
   const bool is_check = IsCheck(call.operation);
   call.allowed = is_check ? answer == 1 : call.ok;
   call.affected = is_check || !call.ok ? 0 : static_cast<std::size_t>(answer);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     if (call.operation == Operation::kInspect) {
       ReadInspection(use, numbers);
     } else if (call.operation == Operation::kFetch) {
@@ -300,11 +300,11 @@ void ReadCall(Call& call, Numbers& numbers) {
 
 // How many numbers a plain check is answered with: what a bucket has left; what was used in a
 // window, and where that begins or what was used in the one before.
-std::size_t NumbersOfPlainUse(const Use& use) {
+std::size_t NumbersOfPlainUse(const KeyUse& use) {
   return algo::IsBucket(use.limit->algorithm()) ? 1 : 2;
 }
 
-algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
+algo::State ReadPlainState(const KeyUse& use, WallTime now, Numbers& numbers) {
   const LimitNumbers& limit = use.limit->numbers();
   algo::State state = algo::Fresh(limit, now);
   algo::Advance(limit, now, state);
@@ -315,18 +315,18 @@ algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
 }
 
 // The script says what it found; what follows from that is the same here as there.
-void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
+void ReadPlainAnswers(std::span<StoreCall* const> calls, Numbers& numbers) {
   const WallTime now{Micros{numbers.Next()}};
   // Kept by the thread, so that they are allocated once.
-  thread_local std::vector<Subject> subjects;
-  thread_local std::vector<Subject*> pointers;
-  for (Call* call : calls) {
+  thread_local std::vector<EvaluatedKey> subjects;
+  thread_local std::vector<EvaluatedKey*> pointers;
+  for (StoreCall* call : calls) {
     subjects.clear();
     pointers.clear();
-    for (const Use& use : call->uses) {
+    for (const KeyUse& use : call->uses) {
       subjects.push_back({.state = ReadPlainState(use, now, numbers)});
     }
-    for (Subject& subject : subjects) pointers.push_back(&subject);
+    for (EvaluatedKey& subject : subjects) pointers.push_back(&subject);
     const WallTime asked_for = std::exchange(call->now, now);
     Decide(*call, pointers);
     call->now = asked_for;
@@ -335,13 +335,13 @@ void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
 }
 
 // Calls that differ in their keys only.
-void AppendRun(Call& call, std::size_t times, std::string& text, std::string& out) {
+void AppendRun(StoreCall& call, std::size_t times, std::string& text, std::string& out) {
   text.assign(1, LetterOf(call.operation));
   AppendNumber(call.uses.size(), text);
   text.push_back('*');
   AppendNumber(times, text);
   resp::AppendBulk(out, text);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     text.clear();
     AppendLimit(use.limit->numbers(), text);
     resp::AppendBulk(out, text);
@@ -373,7 +373,7 @@ void AppendMarksKey(const Key& key, std::string& out) {
   out.append("#settled");
 }
 
-void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
+void AppendRequest(std::span<StoreCall* const> calls, ScriptForm by, std::optional<WallTime> now,
                    std::string& out) {
   // The command, the script, the number of keys, the keys, the time; then each run of equal calls.
   const std::size_t keys = CountKeys(calls);
@@ -383,12 +383,12 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
     arguments += 1 + calls[i]->uses.size() * kArgumentsPerUse;
   }
   resp::AppendArrayHeader(out, arguments);
-  resp::AppendBulk(out, by == CallBy::kSha ? "EVALSHA" : "EVAL");
-  resp::AppendBulk(out, by == CallBy::kSha ? kCheckScriptSha : kCheckScript);
+  resp::AppendBulk(out, by == ScriptForm::kSha ? "EVALSHA" : "EVAL");
+  resp::AppendBulk(out, by == ScriptForm::kSha ? kCheckScriptSha : kCheckScript);
   resp::AppendBulkInteger(out, static_cast<std::int64_t>(keys));
   thread_local std::string text;  // Kept by the thread, so that it is allocated once.
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) {
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) {
       text.clear();
       AppendRedisKey(use.key, text);
       resp::AppendBulk(out, text);
@@ -411,7 +411,7 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
   }
 }
 
-std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
+std::size_t ReadAnswers(resp::Value reply, std::span<StoreCall* const> calls) {
   if (reply.type() != resp::Type::kArray) return 0;
   Numbers numbers(reply);
   std::size_t heading = 0;
@@ -424,24 +424,24 @@ std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
   }
   std::size_t if_plain = 1;
   std::size_t if_not = heading + calls.size();
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) if_plain += NumbersOfPlainUse(use);
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) if_plain += NumbersOfPlainUse(use);
     const bool fetches = call->operation == Operation::kFetch;
     if_not += call->uses.size() * (fetches ? kNumbersPerGrant : kNumbersPerUse);
   }
   if (heading == 0 && reply.size() == if_plain) {
     ReadPlainAnswers(calls, numbers);
   } else if (reply.size() == if_not) {
-    for (Call* call : calls) ReadCall(*call, numbers);
+    for (StoreCall* call : calls) ReadCall(*call, numbers);
   } else {
     return 0;
   }
   return numbers.ok() ? calls.size() : 0;
 }
 
-std::size_t WorkOf(const Call& call) {
+std::size_t WorkOf(const StoreCall& call) {
   std::size_t work = 0;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     const bool plain = call.operation == Operation::kCheck && !HasParticulars(call, use) &&
                        !algo::InfoOf(use.limit->algorithm()).keeps_history;
     work += plain ? 1 : MostWorkOf(use);
@@ -450,7 +450,7 @@ std::size_t WorkOf(const Call& call) {
   return work;
 }
 
-std::size_t MostWorkOf(const Use& use) {
+std::size_t MostWorkOf(const KeyUse& use) {
   return algo::InfoOf(use.limit->algorithm()).keeps_history ? kWorkOfSet : kWorkOfString;
 }
 

@@ -147,7 +147,7 @@ TEST_F(RedisClusterTest, ACancellationThatTimedOutIsCompletedByRetriesAndCountsO
   std::vector<Settlement> settlements(
       tags.size(),
       Settlement{.receipt = 7, .expires = TheSystemClock().Now() + std::chrono::hours(1)});
-  const auto cancel = [&]() -> const Call& {
+  const auto cancel = [&]() -> const StoreCall& {
     Asked& asked = asker.Prepare(Operation::kAdjust, ten, tags, 0);
     for (std::size_t i = 0; i < tags.size(); ++i) {
       asked.uses[i].receipt = {.amount = 1};

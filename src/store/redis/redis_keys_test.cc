@@ -193,7 +193,7 @@ TEST_F(RedisValuesTest, RedisHashesTheEncodedTag) {
 TEST_F(RedisValuesTest, SettledReceiptsExpireWithTheLastOfThem) {
   const Limit limit = SlowBucket(100);
   Asker asker(loop_, server_.ClientOptions());
-  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  KeyUse use = asker.RunCheck(limit, "tag", 10).uses[0];
   use.cost = 4;
   const WallTime now = TheSystemClock().Now();
   std::uint64_t receipt = 0;
@@ -217,7 +217,7 @@ TEST_F(RedisValuesTest, SettledReceiptsExpireWithTheLastOfThem) {
 TEST_F(RedisValuesTest, SomebodyElsesValueInPlaceOfSettledReceiptsIsLeftAlone) {
   const Limit limit = SlowBucket(100);
   Asker asker(loop_, server_.ClientOptions());
-  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  KeyUse use = asker.RunCheck(limit, "tag", 10).uses[0];
   std::string marks;
   AppendMarksKey({.scope = kScope, .tag = "tag", .rest = {}}, marks);
   Do("SET " + Quoted(marks) + " theirs");

@@ -47,13 +47,13 @@ struct RedisStoreStats {
     using enum MetricType;
     using S = RedisStoreStats;
     return std::tuple{
-        Unlisted{&S::calls},
-        Unlisted{&S::script_calls},
+        UnlistedMetric{&S::calls},
+        UnlistedMetric{&S::script_calls},
         Metric{kCounter, "rate_limiter_redis_script_reloads_total",
                "Times that Redis had lost the script.", &S::reloads},
-        Unlisted{&S::timeouts},
-        Unlisted{&S::failures},
-        Unlisted{&S::scattered},
+        UnlistedMetric{&S::timeouts},
+        UnlistedMetric{&S::failures},
+        UnlistedMetric{&S::scattered},
         Metric{kCounter, "rate_limiter_redis_given_back_total",
                "Parts of calls that were taken and given back because a limit in another slot of a "
                "cluster denied the call.",
@@ -89,8 +89,8 @@ class RedisStore final : public Store, private PartRunner {
   /// sent, else kStoreUnavailable. Replies to them may still come and are dropped.
   ~RedisStore() override;
 
-  Completion Submit(Call& call) override;
-  void SubmitBatch(std::span<Call* const> calls) override;
+  Completion Submit(StoreCall& call) override;
+  void SubmitBatch(std::span<StoreCall* const> calls) override;
 
   [[nodiscard]] Micros deadline() const { return options_.deadline; }
   /// Sets the observer of keys whose share of a call was given back because another slot denied it:
@@ -108,7 +108,7 @@ class RedisStore final : public Store, private PartRunner {
   struct Batch;
   /// A call about keys of one slot.
   struct Waiting {
-    Call* call;
+    StoreCall* call;
     SteadyTime deadline;
     std::uint32_t order = 0;  ///< Among those of the turn.
     std::uint16_t slot;
@@ -122,10 +122,10 @@ class RedisStore final : public Store, private PartRunner {
     [[nodiscard]] bool over() const;
   };
 
-  void RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) override;
-  void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) override;
+  void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime deadline) override;
+  void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) override;
 
-  void SubmitBySlot(Call& call, SteadyTime deadline);
+  void SubmitBySlot(StoreCall& call, SteadyTime deadline);
   Batch& TakeBatch(const Waiting& first);
   void Recycle(Batch& batch);
   void Flush();
@@ -144,8 +144,8 @@ class RedisStore final : public Store, private PartRunner {
   void SendLater(Batch& batch);
   void SendApart(Batch& batch);
   void Fail(Batch& batch, ErrorCode error);
-  void Fail(std::span<Call* const> calls, ErrorCode error);
-  void Finish(Call& call);
+  void Fail(std::span<StoreCall* const> calls, ErrorCode error);
+  void Finish(StoreCall& call);
 
   net::Loop& loop_;
   redis::Service& service_;
@@ -176,7 +176,7 @@ class RedisStore final : public Store, private PartRunner {
   std::string buffer_;
   std::vector<KeyLocation> locations_;
   std::vector<Batch*> flushed_;                            ///< The batches of a turn.
-  std::vector<Call*> done_;                                ///< The calls that a reply answers.
+  std::vector<StoreCall*> done_;                           ///< The calls that a reply answers.
   std::vector<std::pair<std::size_t, std::size_t>> keys_;  ///< Hash of a key, index in flushed_.
   RedisStoreStats counters_;
 };

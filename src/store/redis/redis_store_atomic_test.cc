@@ -52,7 +52,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   std::size_t Below(std::size_t bound) { return random_() % bound; }
 
   Asked& SubmitOne(Subject& subject) {
-    Use use;
+    KeyUse use;
     use.limit = subject.limit;
     use.cost = static_cast<std::int64_t>(1 + Below(3));
     Operation operation = Operation::kCheck;
@@ -66,7 +66,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   }
 
   static void Count(const Asked& asked, Subject& subject) {
-    const Use& use = asked.uses[0];
+    const KeyUse& use = asked.uses[0];
     switch (asked.call.operation) {
       case Operation::kCheck:
         if (!asked.call.allowed) return;

@@ -102,12 +102,12 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
       redis::Client client(loop_, server_.ClientOptions());
       RedisStore store(loop_, client, {.deadline = seconds(10)});
       const auto submit = [&](Asked& asked) {
-        Use& use = asked.uses.emplace_back();
+        KeyUse& use = asked.uses.emplace_back();
         use.key = {.scope = kScope, .tag = "key", .rest = {}};
         use.limit = &limit_;
         asked.call.uses = asked.uses;
         asked.call.context = &asked.times;
-        asked.call.on_done = [](Call& /*call*/, void* times) { ++*static_cast<int*>(times); };
+        asked.call.on_done = [](StoreCall& /*call*/, void* times) { ++*static_cast<int*>(times); };
         EXPECT_EQ(store.Submit(asked.call), Completion::kLater);
       };
       submit(sent);
@@ -131,13 +131,13 @@ TEST_F(RedisStoreClosingTest, WhoAsksAgainWhileTheStoreGoesIsRefusedAtOnce) {
     int times = 0;
   };
   Persistent caller;
-  Use use;
+  KeyUse use;
   use.key = {.scope = kScope, .tag = "key", .rest = {}};
   use.limit = &limit_;
-  Call call;
+  StoreCall call;
   call.uses = {&use, 1};
   call.context = &caller;
-  call.on_done = [](Call& answered, void* context) {
+  call.on_done = [](StoreCall& answered, void* context) {
     auto& persistent = *static_cast<Persistent*>(context);
     ++persistent.times;
     persistent.second = persistent.store->Submit(answered);

@@ -121,10 +121,10 @@ TEST_F(RedisStoreFailureTest, ACallerInAHurryIsAnsweredSoonerThanOthers) {
   ASSERT_TRUE(asker.RunCheck(limit_, "key").allowed());
   server_.Freeze();
   const Asked& patient = asker.Check(limit_, "key");
-  Use use;
+  KeyUse use;
   use.key = {.scope = kScope, .tag = "key", .rest = {}};
   use.limit = &limit_;
-  Call hurried{.uses = {&use, 1}, .timeout = milliseconds(20)};
+  StoreCall hurried{.uses = {&use, 1}, .timeout = milliseconds(20)};
   ASSERT_EQ(asker.store().Submit(hurried), Completion::kLater);
   ASSERT_TRUE(asker.RunUntil([&] { return !hurried.pending; }));
   EXPECT_EQ(std::string(ErrorName(hurried.error)), "store_timeout");

@@ -15,9 +15,9 @@ namespace sluice::store {
 class PartRunner {
  public:
   /// Answers a call about keys of one location, later.
-  virtual void RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) = 0;
+  virtual void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime deadline) = 0;
   /// Undoes what the use took, according to its receipt. No caller waits for that.
-  virtual void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) = 0;
+  virtual void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) = 0;
 
  protected:
   ~PartRunner() = default;
@@ -38,7 +38,7 @@ class PartRunner {
 class ScatteredCall {
  public:
   /// `locations`: of each use.
-  static void Run(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+  static void Run(PartRunner& runner, StoreCall& call, std::span<const KeyLocation> locations,
                   SteadyTime deadline);
 
  private:
@@ -47,18 +47,18 @@ class ScatteredCall {
     std::uint16_t slot = 0;
     std::size_t first = 0;
     std::size_t count = 0;
-    Call call{};
+    StoreCall call{};
   };
   enum class Stage : std::uint8_t { kEach, kLook, kTake, kCount };
 
-  ScatteredCall(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+  ScatteredCall(PartRunner& runner, StoreCall& call, std::span<const KeyLocation> locations,
                 SteadyTime deadline);
 
   void Begin();
   void RunAll(Operation operation);
   void RunPart(Part& part, Operation operation);
-  void Run(Call& part, std::uint16_t slot);
-  void OnDone(const Call& done);
+  void Run(StoreCall& part, std::uint16_t slot);
+  void OnDone(const StoreCall& done);
 
   void FinishPeek();
   void TakeNext();
@@ -72,18 +72,18 @@ class ScatteredCall {
   void Fail(ErrorCode error);
   void Finish();
 
-  [[nodiscard]] std::span<Use> UsesOf(const Part& part);
-  [[nodiscard]] const Verdict& PeekedVerdict(const Use& use) const;
+  [[nodiscard]] std::span<KeyUse> UsesOf(const Part& part);
+  [[nodiscard]] const Verdict& PeekedVerdict(const KeyUse& use) const;
 
   PartRunner& runner_;
-  Call& call_;
+  StoreCall& call_;
   const SteadyTime deadline_;
   Stage stage_ = Stage::kEach;
   std::vector<Part> parts_;
-  std::vector<Use> uses_;              ///< Copies, by part.
+  std::vector<KeyUse> uses_;           ///< Copies, by part.
   std::vector<std::size_t> original_;  ///< Which of the call's uses each is a copy of.
   std::vector<Verdict> looked_;        ///< The peeked verdict of each use.
-  std::vector<Call> counts_;           ///< One for each use of parts that count denied calls.
+  std::vector<StoreCall> counts_;      ///< One for each use of parts that count denied calls.
   std::size_t taken_ = 0;              ///< Parts that were taken from.
   std::size_t outstanding_ = 0;
   std::size_t failed_ = 0;

@@ -24,19 +24,19 @@ const WallTime kNow{Micros{1'700'000'000'000'000}};
 /// A cluster in which each slot answers when the test says so.
 class StepwiseCluster final : public PartRunner {
  public:
-  void RunPart(Call& part, std::uint16_t slot, SteadyTime /*deadline*/) override {
+  void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime /*deadline*/) override {
     waiting_.emplace_back(&part, slot);
   }
 
-  void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) override {
+  void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) override {
     given_back.push_back(slot);
-    Use use = taken;
+    KeyUse use = taken;
     const bool is_slot = use.limit->algorithm() == Algorithm::kConcurrency;
     use.cost = 0;
     use.slot = taken.receipt.slot;
-    Call call{.operation = is_slot ? Operation::kRelease : Operation::kAdjust,
-              .uses = {&use, 1},
-              .now = now};
+    StoreCall call{.operation = is_slot ? Operation::kRelease : Operation::kAdjust,
+                   .uses = {&use, 1},
+                   .now = now};
     model.Submit(call);
   }
 
@@ -65,14 +65,14 @@ class StepwiseCluster final : public PartRunner {
   ErrorCode failure = ErrorCode::kStoreTimeout;
 
  private:
-  std::vector<std::pair<Call*, std::uint16_t>> waiting_;
+  std::vector<std::pair<StoreCall*, std::uint16_t>> waiting_;
 };
 
 class ScatteredCallTest : public ::testing::Test {
  protected:
   /// A use of cost 1 in a slot of its own.
-  Use& Add(const std::string& tag, std::uint16_t slot, const Limit& limit) {
-    Use& use = uses_.emplace_back();
+  KeyUse& Add(const std::string& tag, std::uint16_t slot, const Limit& limit) {
+    KeyUse& use = uses_.emplace_back();
     use.key = {.scope = "rule:limit", .tag = tags_.emplace_back(tag), .rest = {}};
     use.limit = &limit;
     locations_.push_back({.slot = slot});
@@ -83,7 +83,9 @@ class ScatteredCallTest : public ::testing::Test {
     call_ = {.operation = operation, .uses = uses_, .now = kNow};
     call_.pending = true;
     call_.context = this;
-    call_.on_done = [](Call&, void* test) { ++static_cast<ScatteredCallTest*>(test)->answers_; };
+    call_.on_done = [](StoreCall&, void* test) {
+      ++static_cast<ScatteredCallTest*>(test)->answers_;
+    };
     ScatteredCall::Run(cluster_, call_, locations_, SteadyTime::max());
   }
 
@@ -96,20 +98,20 @@ class ScatteredCallTest : public ::testing::Test {
 
   /// Somebody else takes one.
   void TakeOne(const std::string& tag, const Limit& limit) {
-    Use use;
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = tag, .rest = {}};
     use.limit = &limit;
-    Call call{.uses = {&use, 1}, .now = kNow};
+    StoreCall call{.uses = {&use, 1}, .now = kNow};
     cluster_.model.Submit(call);
     ASSERT_TRUE(call.allowed);
   }
 
   std::int64_t LeftOf(const std::string& tag, const Limit& limit) {
-    Use use;
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = tag, .rest = {}};
     use.limit = &limit;
     use.cost = 0;
-    Call call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = kNow};
+    StoreCall call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = kNow};
     cluster_.model.Submit(call);
     return use.verdict.remaining;
   }
@@ -119,9 +121,9 @@ class ScatteredCallTest : public ::testing::Test {
   const Limit five_ = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerDay(1)});
   const Limit slots_ = *Limit::Concurrency({.limit = 2, .time_to_live = std::chrono::hours(1)});
   std::deque<std::string> tags_;
-  std::vector<Use> uses_;
+  std::vector<KeyUse> uses_;
   std::vector<KeyLocation> locations_;
-  Call call_;
+  StoreCall call_;
   int answers_ = 0;
 };
 
@@ -136,7 +138,7 @@ TEST_F(ScatteredCallTest, LooksEverywhereThenTakesInTheOrderOfSlots) {
   EXPECT_THAT(cluster_.Step(), ElementsAre(30));
   EXPECT_EQ(answers_, 1);
   EXPECT_TRUE(call_.ok && call_.allowed);
-  for (const Use& use : uses_) {
+  for (const KeyUse& use : uses_) {
     EXPECT_EQ(use.verdict.remaining, 4);
     EXPECT_EQ(use.receipt.amount, 1);
   }
@@ -184,11 +186,11 @@ TEST_F(ScatteredCallTest, WhatWasTakenIsGivenBackIfSomebodyCameInBetween) {
 }
 
 TEST_F(ScatteredCallTest, ASlotThatWasHeldBeforeIsNotReleased) {
-  Use held;
+  KeyUse held;
   held.key = {.scope = "rule:limit", .tag = "s", .rest = {}};
   held.limit = &slots_;
   held.slot = 7;
-  Call take{.uses = {&held, 1}, .now = kNow};
+  StoreCall take{.uses = {&held, 1}, .now = kNow};
   cluster_.model.Submit(take);
   Add("s", 10, slots_).slot = 7;
   Add("b", 20, one_);
