@@ -85,7 +85,7 @@ WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
   return algo::FreshAt(limit, used);
 }
 
-void AddPart(Ledger& ledger, WallTime expires, std::int64_t tokens) {
+void AddOutstanding(Ledger& ledger, WallTime expires, std::int64_t tokens) {
   const auto place = std::find_if(
       ledger.entries.begin(), ledger.entries.end(),
       [&](const LedgerEntry& part) { return part.tokens == 0 || part.expires >= expires; });

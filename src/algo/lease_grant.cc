@@ -243,7 +243,7 @@ void Lend(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger,
     grant.id.expires = WindowEnd(limit, state);
     grant.good_for = std::min(kLongLease, grant.id.expires - now);
   }
-  AddPart(ledger, grant.id.expires, grant.tokens);
+  AddOutstanding(ledger, grant.id.expires, grant.tokens);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Fills `out` with random bytes from the operating system: good enough for secrets.
+/// Fills `out` with cryptographically secure random bytes from the operating system.
 void FillRandom(std::span<std::byte> out);
 
 /// Returns an unpredictable random number that is not zero.

@@ -283,7 +283,8 @@ void DenialStore::Finish(StoreCall& call, bool on_callers_stack) {
 
 void DenialStore::Learn(const Request& request) {
   const StoreCall& call = request.call;
-  const auto check = request.is_probe ? DenialTable::Check::kProbe : DenialTable::Check::kOrdinary;
+  const auto check =
+      request.is_probe ? DenialTable::CheckKind::kProbe : DenialTable::CheckKind::kOrdinary;
   if (!call.ok && !request.is_probe) return;
   bool any_denied = false;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {

@@ -191,21 +191,21 @@ Denial DenialTable::Find(const Key& key, const Limit& limit, std::int64_t cost,
 }
 
 void DenialTable::Denied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime sent,
-                         const Verdict& verdict, Check check) {
+                         const Verdict& verdict, CheckKind kind) {
   const std::uint64_t fingerprint = FingerprintOf(limit.numbers());
   const KeyHash hash = hasher_(key);
   Set& set = SetOf(hash);
   const std::lock_guard guard(set.lock);
   Entry* entry = set.Find(hash);
-  const bool is_probe = entry != nullptr && check != Check::kOrdinary && entry->EndProbe();
+  const bool is_probe = entry != nullptr && kind != CheckKind::kOrdinary && entry->EndProbe();
   if (sent <= set.dropped || verdict.retry_after <= Micros{0}) return;
   const bool known = entry != nullptr && entry->limit == fingerprint && sent < entry->until;
   if (known) {
-    // Of two that are as good, the lower cost says more. A real check says what holds now, of its
+    // Of two that are as good, the lower cost says more. A real kind says what holds now, of its
     // own cost: a lower one may pass, for all that is known.
     const bool newer = sent >= entry->sent;
     const bool better = cost < entry->cost || (newer && cost == entry->cost) ||
-                        (newer && check != Check::kOrdinary);
+                        (newer && kind != CheckKind::kOrdinary);
     if (!better) return;
   } else {
     if (entry == nullptr) entry = &set.Replaceable(sent);
@@ -213,8 +213,8 @@ void DenialTable::Denied(const Key& key, const Limit& limit, std::int64_t cost, 
     entry->last_used = sent;
     set.SetTag(*entry, Set::TagOf(hash));
   }
-  if (check == Check::kRestart) entry->recheck = kFirstRecheck;
-  if (check == Check::kProbe && known && is_probe) {
+  if (kind == CheckKind::kRestart) entry->recheck = kFirstRecheck;
+  if (kind == CheckKind::kProbe && known && is_probe) {
     entry->recheck = std::min(2 * entry->recheck, kLongestRecheck);
   }
   entry->outcome = verdict.outcome;

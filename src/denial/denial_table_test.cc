@@ -15,22 +15,22 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using Check = DenialTable::Check;
+using CheckKind = DenialTable::CheckKind;
 
 class DenialTableTest : public ::testing::Test {
  protected:
   /// The store denies a call that was sent now.
-  void Deny(std::int64_t cost, Micros retry_after, Check check = Check::kOrdinary) {
-    Deny(cost, retry_after, check, now_);
+  void Deny(std::int64_t cost, Micros retry_after, CheckKind kind = CheckKind::kOrdinary) {
+    Deny(cost, retry_after, kind, now_);
   }
-  void Deny(std::int64_t cost, Micros retry_after, Check check, SteadyTime sent) {
+  void Deny(std::int64_t cost, Micros retry_after, CheckKind kind, SteadyTime sent) {
     table_.Denied(key_, limit_, cost, sent,
                   {.outcome = Outcome::kDenied,
                    .limit = limit_.cap(),
                    .remaining = cost - 1,
                    .retry_after = retry_after,
                    .reset_after = minutes(1)},
-                  check);
+                  kind);
   }
   DenialAdvice Ask(std::int64_t cost = 1) {
     return table_.FindOrProbe(key_, limit_, cost, time_).advice;
@@ -50,7 +50,7 @@ TEST_F(DenialTableTest, KnowsNothingAtFirst) { EXPECT_EQ(Ask(), DenialAdvice::kU
 TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilTheTimeThatTheStoreSaidCountedFromTheSend) {
   const SteadyTime sent = now_;
   Pass(milliseconds(7));
-  Deny(3, milliseconds(40), Check::kOrdinary, sent);
+  Deny(3, milliseconds(40), CheckKind::kOrdinary, sent);
   EXPECT_EQ(Ask(2), DenialAdvice::kUnknown);
   EXPECT_EQ(Ask(3), DenialAdvice::kDenied);
   EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
@@ -86,7 +86,7 @@ TEST_F(DenialTableTest, OneCallAtATimeIsARealCheckAfterFiftyMillisecondsThenTwic
     EXPECT_EQ(Ask(), DenialAdvice::kProbe);
     EXPECT_EQ(Ask(), DenialAdvice::kDenied) << "while it is under way";
     EXPECT_EQ(Find(), DenialAdvice::kDenied);
-    Deny(1, minutes(1), Check::kProbe);
+    Deny(1, minutes(1), CheckKind::kProbe);
   }
 }
 
@@ -118,12 +118,12 @@ TEST_F(DenialTableTest, AllThatComeTogetherAreRealChecksIfNoneCameForMoreThanASe
   Pass(kLongestRecheck + kFirstRecheck);
   EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   EXPECT_EQ(Ask(), DenialAdvice::kDenied);
-  Deny(1, minutes(1), Check::kOrdinary);
+  Deny(1, minutes(1), CheckKind::kOrdinary);
   table_.Unprobe(key_);
   Pass(kLongestRecheck + kFirstRecheck + Micros{1});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(milliseconds(2));
-  for (int i = 0; i < 3; ++i) Deny(1, minutes(1), Check::kProbe);
+  for (int i = 0; i < 3; ++i) Deny(1, minutes(1), CheckKind::kProbe);
   Pass(2 * kFirstRecheck - Micros{1});
   EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Pass(Micros{1});
@@ -135,7 +135,7 @@ TEST_F(DenialTableTest, ARealCheckOfAHigherCostSaysNothingOfLowerOnes) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
   ASSERT_EQ(Ask(4), DenialAdvice::kProbe);
-  Deny(4, minutes(1), Check::kProbe);
+  Deny(4, minutes(1), CheckKind::kProbe);
   EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
   EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
@@ -157,9 +157,9 @@ TEST_F(DenialTableTest, WhatIsDroppedIsUnknownAndSoAreAnswersToWhatWasSentBefore
   Pass(milliseconds(1));
   table_.Drop(key_, now_);
   EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
-  Deny(1, minutes(1), Check::kOrdinary, before);
+  Deny(1, minutes(1), CheckKind::kOrdinary, before);
   EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
-  Deny(1, minutes(1), Check::kProbe, now_);
+  Deny(1, minutes(1), CheckKind::kProbe, now_);
   EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
   Pass(Micros{1});
   Deny(1, minutes(1));
@@ -189,7 +189,7 @@ TEST_F(DenialTableTest, StaysBoundedAndKeepsWhatIsUsed) {
   DenialTable small(TableOptions{.max_denials = 64});
   const auto deny = [&](const Key& key) {
     small.Denied(key, limit_, 1, now_, {.outcome = Outcome::kDenied, .retry_after = minutes(1)},
-                 Check::kOrdinary);
+                 CheckKind::kOrdinary);
   };
   deny(key_);
   int known = 0;
@@ -218,7 +218,7 @@ TEST_F(DenialTableTest, ThreadsShareItAndOnlyOneOfThemIsTheRealCheck) {
       table_.CountAnswer();
       const std::string name = std::to_string(i % 100);
       const Key other{.scope = "rule:limit", .tag = name};
-      table_.Denied(other, limit_, 1, now_, {.retry_after = minutes(1)}, Check::kOrdinary);
+      table_.Denied(other, limit_, 1, now_, {.retry_after = minutes(1)}, CheckKind::kOrdinary);
       table_.Drop(other, now_);
     }
   };

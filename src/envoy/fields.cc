@@ -108,7 +108,7 @@ void WarnOfMisplaced(const config_text::Mapping& mapping) {
     if (!field) continue;
     const auto* home = std::find_if(kHomes.begin(), kHomes.end(),
                                     [&](const Home& each) { return each.name == name; });
-    mapping.reading().Warn(
+    mapping.reading().AddWarning(
         field, "means nothing here, and is left aside; it belongs to " + std::string(home->what));
   }
 }

@@ -150,8 +150,8 @@ std::optional<std::string> ReadStruct(config_text::Reading& reading,
   if (reading.errors() != before) return std::nullopt;
   auto bytes = StructWriter().Write(*field.node);
   if (!bytes) {
-    reading.Wrong(field, "is more than the " + std::to_string(kMostBytes) +
-                             " bytes that an answer may bring with it");
+    reading.AddError(field, "is more than the " + std::to_string(kMostBytes) +
+                                " bytes that an answer may bring with it");
   }
   return bytes;
 }

@@ -32,8 +32,8 @@ std::string InCookie(const Lines& lines) {
   return Text(FindCookie(HeaderSpan<HeaderLine>(lines), "key"));
 }
 std::string InQuery(std::string_view query) {
-  std::string room;
-  return Text(FindQuery(query, "api_key", room));
+  std::string buffer;
+  return Text(FindQuery(query, "api_key", buffer));
 }
 
 TEST(Credentials, AHeaderIsFoundInAnyCase) {

@@ -54,18 +54,18 @@ std::optional<Address> ParseNode(std::string_view node, BareIpv6 bare,
   return ParseAddress(node.substr(0, colon));
 }
 
-// Takes a token or a quoted string off the text. What is quoted is put into `room`; of what is too
-// long for it, its length is all that matters.
+// Takes a token or a quoted string off the text. What is quoted is put into `buffer`; of what is
+// too long for it, its length is all that matters.
 struct Value {
-  std::array<char, kMaxNode> room;
+  std::array<char, kMaxNode> buffer;
   std::size_t size = 0;
   bool fits = true;
 
   void Put(char c) {
-    fits = fits && size < room.size();
-    if (fits) room[size++] = c;
+    fits = fits && size < buffer.size();
+    if (fits) buffer[size++] = c;
   }
-  [[nodiscard]] std::string_view text() const { return {room.data(), size}; }
+  [[nodiscard]] std::string_view text() const { return {buffer.data(), size}; }
 };
 
 bool TakeQuoted(std::string_view& text, Value& value) {

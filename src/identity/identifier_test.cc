@@ -160,13 +160,13 @@ TEST(Identifier, LongCredentialsAreCountedByTheirHash) {
 
 TEST(Identifier, KeysThatAreHashedAreShownAsHashesOnly) {
   const Identifier identifier = Make({.hash_keys = true, .hash_secret = "0123456789abcdef"});
-  KeyDigest::Room room;
-  const std::string shown(identifier.ShownKey("k1", room));
+  KeyDigest::Buffer buffer;
+  const std::string shown(identifier.ShownKey("k1", buffer));
   EXPECT_THAT(shown, ::testing::StartsWith("hmac:"));
   EXPECT_EQ(Ask(identifier, {.headers = {{"X-API-Key", "k1"}}}),
             "ip=203.0.113.9 api_key=k1 api_key_hash=" + shown);
   const File secret("0123456789abcdef\n");
-  EXPECT_EQ(Make({.hash_keys = true, .hash_secret_file = secret.path()}).ShownKey("k1", room),
+  EXPECT_EQ(Make({.hash_keys = true, .hash_secret_file = secret.path()}).ShownKey("k1", buffer),
             shown);
   EXPECT_EQ(Problem({.hash_keys = true}),
             "hashed keys need a secret of 16 bytes at least: without one they can be guessed");

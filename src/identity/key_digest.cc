@@ -51,16 +51,16 @@ KeyDigest::KeyDigest(std::string_view secret) : has_secret_(true) {
   outer_ = After(block, 0x5C);
 }
 
-std::string_view KeyDigest::operator()(std::string_view key, Room& room) const {
+std::string_view KeyDigest::operator()(std::string_view key, Buffer& buffer) const {
   const std::string_view label = has_secret_ ? "hmac:" : "sha256:";
   Digest digest = Finish(has_secret_ ? inner_ : Begin(), key.data(), key.size());
   if (has_secret_) digest = Finish(outer_, digest.data(), digest.size());
-  char* to = std::copy(label.begin(), label.end(), room.begin());
+  char* to = std::copy(label.begin(), label.end(), buffer.begin());
   for (const unsigned char byte : digest) {
     *to++ = kHexDigits[byte >> 4];
     *to++ = kHexDigits[byte & 15];
   }
-  return {room.data(), static_cast<std::size_t>(to - room.data())};
+  return {buffer.data(), static_cast<std::size_t>(to - buffer.data())};
 }
 
 }  // namespace sluice::identity

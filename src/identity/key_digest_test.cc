@@ -8,8 +8,8 @@ namespace sluice::identity {
 namespace {
 
 std::string Of(const KeyDigest& digest, std::string_view key) {
-  KeyDigest::Room room;
-  return std::string(digest(key, room));
+  KeyDigest::Buffer buffer;
+  return std::string(digest(key, buffer));
 }
 
 TEST(KeyDigest, IsWhatOpensslPrints) {

@@ -19,33 +19,32 @@ namespace sluice::identity {
 enum class TokenVerdict : std::uint8_t {
   kRight,
   kWrong,
-  /// Too many wrong ones came from this client: the token was not accepted, right or wrong, and the
-  /// connection should be closed.
+  /// Too many wrong tokens came from this client: the token was not accepted, right or wrong, and
+  /// the connection should be closed.
   kLimited,
 };
 
-/// Whether a client that was wrong too often is refused even with the right token. Not where others
-/// share its address: a proxy, or this machine.
+/// Whether a client with too many wrong tokens is rejected even with the right one. kNo where
+/// clients share an address: a proxy, or this machine.
 enum class Lockout : bool { kNo, kYes };
 
-/// A secret token, and a bound on how often clients may guess it: kBurst wrong ones from an address
-/// (IPv6: from a /64), and one more every kRefill. Without lockout a right token is always
-/// accepted; the bound is then only that each further wrong one closes its connection.
+/// Verifies a secret token and limits guesses: kBurst wrong tokens per address (IPv6: per /64), and
+/// one more every kRefill. Without lockout the right token is always accepted, and each further
+/// wrong one only closes its connection.
 ///
-/// Thread-safe. Memory is bounded: past kAddresses addresses those are forgotten that have guessed
-/// least.
+/// Thread-safe. Bounded: beyond kAddresses addresses, those with the fewest guesses are dropped.
 class TokenGuard {
  public:
   static constexpr int kBurst = 20;
   static constexpr Micros kRefill = std::chrono::seconds(3);
   static constexpr std::size_t kAddresses = 4096;
 
-  /// An empty token is none: every guess is wrong.
+  /// Empty: no token; every guess is wrong.
   explicit TokenGuard(std::string token = {});
 
   [[nodiscard]] bool has_token() const { return !token_.empty(); }
 
-  /// `from` is nothing for Unix sockets.
+  /// `from` is empty for Unix sockets.
   [[nodiscard]] TokenVerdict Check(std::string_view shown, const std::optional<Address>& from,
                                    Lockout lockout, SteadyTime now);
 
@@ -54,20 +53,20 @@ class TokenGuard {
 
   /// The wrong guesses of one address.
   struct Guesser {
-    Address address{.high = ~std::uint64_t{0}, .low = 0};  ///< Unused.
+    Address address{.high = ~std::uint64_t{0}, .low = 0};  ///< Initially an unused entry.
     int left = kBurst;                                     ///< Wrong guesses before it is limited.
     SteadyTime refilled{};
   };
   using Set = std::array<Guesser, kWays>;
 
   [[nodiscard]] bool IsRight(std::string_view shown) const;
-  /// The guesser's own entry, or the one of its set that may be taken for it.
+  /// Returns the entry of the address, or one of its set that may be replaced.
   [[nodiscard]] Guesser& EntryFor(const Address& address, SteadyTime now);
 
   const std::string token_;
   const std::uint64_t seed_;
   std::mutex mutex_;
-  std::vector<Set> sets_;  ///< By the hash of the address. Made with the first wrong guess.
+  std::vector<Set> sets_;  ///< By hash of the address. Allocated with the first wrong guess.
 };
 
 }  // namespace sluice::identity

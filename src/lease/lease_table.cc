@@ -259,14 +259,14 @@ algo::lease::Request LeaseTable::MakeRequest(const Key& key, const Limit& limit,
 
 void LeaseTable::Granted(const Key& key, const Limit& limit, const algo::lease::Request& request,
                          SteadyTime sent, SteadyTime now, const algo::lease::Grant& grant) {
-  using Check = denial::DenialTable::Check;
+  using CheckKind = denial::DenialTable::CheckKind;
   if (grant.retry_after > Micros{0}) {
     const Verdict verdict{.outcome = Outcome::kDenied,
                           .remaining = grant.left,
                           .retry_after = grant.retry_after,
                           .reset_after = grant.reset_after};
     denials_.Denied(key, limit, request.least, sent, verdict,
-                    grant.tokens > 0 ? Check::kRestart : Check::kProbe);
+                    grant.tokens > 0 ? CheckKind::kRestart : CheckKind::kProbe);
   } else {
     denials_.Passed(key, limit, kMaxAmount, sent);
   }

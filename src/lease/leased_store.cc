@@ -187,16 +187,16 @@ LeasedStore::Attempt LeasedStore::Wait(StoreCall& call, SteadyTime now) {
 SteadyTime LeasedStore::Until(const StoreCall& call, SteadyTime now) {
   if (call.timeout == Micros{0}) return SteadyTime::max();
   const SteadyTime until = now + call.timeout;
-  if (until < next_give_up_ && options_.wake) {
-    next_give_up_ = until;
+  if (until < next_wake_ && options_.wake) {
+    next_wake_ = until;
     options_.wake(until);
   }
   return until;
 }
 
-void LeasedStore::GiveUp() {
+void LeasedStore::ExpireCalls() {
   const SteadyTime now = options_.now();
-  next_give_up_ = SteadyTime::max();
+  next_wake_ = SteadyTime::max();
   std::vector<StoreCall*> over;  // Finished at the end: their callers may submit again.
   for (const std::vector<LeaseRequest*>& place : fetching_) {
     for (LeaseRequest* const request : place) {
@@ -208,7 +208,7 @@ void LeasedStore::GiveUp() {
           over.push_back(waiting.call);
           continue;
         }
-        next_give_up_ = std::min(next_give_up_, waiting.until);
+        next_wake_ = std::min(next_wake_, waiting.until);
         if (i < request->asked) ++asked;
         request->waiting[kept++] = waiting;
       }
@@ -216,7 +216,7 @@ void LeasedStore::GiveUp() {
       request->asked = asked;
     }
   }
-  if (next_give_up_ < SteadyTime::max() && options_.wake) options_.wake(next_give_up_);
+  if (next_wake_ < SteadyTime::max() && options_.wake) options_.wake(next_wake_);
   for (StoreCall* const call : over) {
     Fail(*call, ErrorCode::kStoreTimeout, now);
     call->pending = false;
@@ -225,11 +225,11 @@ void LeasedStore::GiveUp() {
 }
 
 LeasedStore::LeaseRequest* LeasedStore::Fetching(const KeyHash& hash) {
-  const std::vector<LeaseRequest*>& place = PlaceOf(hash);
-  const auto found = std::find_if(place.begin(), place.end(), [&](const LeaseRequest* request) {
+  const std::vector<LeaseRequest*>& bucket = BucketOf(hash);
+  const auto found = std::find_if(bucket.begin(), bucket.end(), [&](const LeaseRequest* request) {
     return request->hash == hash;
   });
-  return found == place.end() ? nullptr : *found;
+  return found == bucket.end() ? nullptr : *found;
 }
 
 LeasedStore::LeaseRequest& LeasedStore::TakeRequest() {
@@ -281,7 +281,7 @@ Completion LeasedStore::Fetch(LeaseRequest& request, SteadyTime now) {
   request.sent = now;
   request.lending.request =
       table_.MakeRequest(request.use.key, *request.limit, waiting, least, now);
-  PlaceOf(request.hash).push_back(&request);
+  BucketOf(request.hash).push_back(&request);
   return Send(request, Operation::kFetch);
 }
 
@@ -316,7 +316,7 @@ void LeasedStore::ConcludeFetch(LeaseRequest& request) {
   } else {
     table_.Unanswered(request.use.key, now);
   }
-  std::erase(PlaceOf(request.hash), &request);
+  std::erase(BucketOf(request.hash), &request);
   std::size_t again = 0;
   for (std::size_t i = 0; i < request.waiting.size(); ++i) {
     const Waiting waiting = request.waiting[i];

@@ -73,7 +73,7 @@ class LeasedStoreTest : public ::testing::Test {
   Limit scarce_ = *Limit::TokenBucket({.capacity = 60, .refill = Rate::PerHour(60)});
   SteadyTime now_{std::chrono::hours(5)};
   Micros timeout_{0};
-  SteadyTime woken_{};  ///< When GiveUp is due.
+  SteadyTime woken_{};  ///< When ExpireCalls is due.
   LendingStore store_;
   denial::DenialTable denials_;
   LeaseTable table_{TableOptions{.max_keys = 100}, denials_};
@@ -122,7 +122,7 @@ TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   const SteadyTime began = now_;
   EXPECT_EQ(woken_, began + milliseconds(4));
   Pass(milliseconds(4));
-  leased_.GiveUp();
+  leased_.ExpireCalls();
   EXPECT_EQ(hurried.times_done, 1);
   EXPECT_FALSE(hurried.call.ok);
   EXPECT_EQ(hurried.call.error, ErrorCode::kStoreTimeout);
@@ -131,7 +131,7 @@ TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   store_.Pump();
   EXPECT_TRUE(patient.allowed());
   EXPECT_TRUE(slower.allowed());
-  leased_.GiveUp();
+  leased_.ExpireCalls();
   for (const Asked& asked : asked_) EXPECT_EQ(asked.times_done, 1);
 }
 
@@ -291,7 +291,7 @@ class RandomNodes {
           break;
         case 3:
           if (choices_.OneIn(4)) AnyNode().Sweep();
-          AnyNode().GiveUp();
+          AnyNode().ExpireCalls();
           GiveBackOne();
           break;
         default:

@@ -84,7 +84,7 @@ void Loop::RunTurnEnds() {
   running_turn_ends_.swap(turn_ends_);
   for (TurnEnd* const turn_end : running_turn_ends_) {
     if (turn_end == nullptr) continue;  // Destroyed by one before it.
-    turn_end->asked_ = false;
+    turn_end->scheduled_ = false;
     turn_end->action_();
   }
   running_turn_ends_.clear();
@@ -123,8 +123,8 @@ TurnEnd::~TurnEnd() {
 }
 
 void TurnEnd::Schedule() {
-  if (asked_) return;
-  asked_ = true;
+  if (scheduled_) return;
+  scheduled_ = true;
   loop_.turn_ends_.push_back(this);
 }
 

@@ -65,7 +65,7 @@ class TlsChannelTest : public ::testing::Test {
     const auto files = authority_.Issue("server");
     options_.certificate = files.certificate;
     options_.key = files.key;
-    room_.resize(TlsChannel::kMostHeldBack + (std::size_t{1} << 20));
+    room_.resize(TlsChannel::kMaxBuffered + (std::size_t{1} << 20));
   }
 
   std::unique_ptr<TlsChannel> NewChannel() {

@@ -21,7 +21,7 @@ void CallQueue::Push(std::string_view command, const CallDeadline& deadline, Han
                      SteadyTime now) {
   assert(!command.empty() && handler);
   if (end_ - first_ == calls_.size()) Grow();
-  Call& call = At(end_);
+  Entry& call = At(end_);
   call.handler = std::move(handler);
   call.deadline = deadline.when;
   call.pushed = now;
@@ -37,7 +37,7 @@ void CallQueue::Push(std::string_view command, const CallDeadline& deadline, Han
 }
 
 void CallQueue::Grow() {
-  std::vector<Call> larger(2 * calls_.size());
+  std::vector<Entry> larger(2 * calls_.size());
   for (std::uint64_t number = first_; number != end_; ++number) {
     larger[number & (larger.size() - 1)] = std::move(At(number));
   }
@@ -62,7 +62,7 @@ void CallQueue::CloseGaps() {
   std::size_t to = 0;
   std::uint64_t place = unsent_;
   for (std::uint64_t number = unsent_; number != end_; ++number) {
-    Call& call = At(number);
+    Entry& call = At(number);
     const std::size_t bytes = call.bytes;
     if (call.handler) {
       std::copy_n(commands_.begin() + static_cast<std::ptrdiff_t>(from), bytes,
@@ -82,7 +82,7 @@ void CallQueue::CloseGaps() {
 void CallQueue::CollectDeadlines() {
   deadlines_.clear();
   for (std::uint64_t number = first_; number != end_; ++number) {
-    const Call& call = At(number);
+    const Entry& call = At(number);
     if (call.handler && call.deadline != SteadyTime::max()) {
       deadlines_.push_back({call.deadline, number});
     }
@@ -98,7 +98,7 @@ Handler CallQueue::PopReplied() {
 bool CallQueue::IsWaiting(const Deadline& deadline) {
   if (deadline.number < first_ || deadline.number >= end_) return false;
   // After PopUnsent a number may stand for another call, which has an entry of its own.
-  const Call& call = At(deadline.number);
+  const Entry& call = At(deadline.number);
   return call.handler && call.deadline == deadline.when;
 }
 
@@ -108,7 +108,7 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     std::pop_heap(deadlines_.begin(), deadlines_.end());
     deadlines_.pop_back();
     if (!IsWaiting(due)) continue;
-    Call& call = At(due.number);
+    Entry& call = At(due.number);
     const bool sent = due.number < unsent_;
     out.push_back({std::exchange(call.handler, nullptr),
                    sent ? Execution::kUnknown : Execution::kNotSent, call.pushed,

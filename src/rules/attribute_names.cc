@@ -66,7 +66,7 @@ void AttributeNames::Declare(config_text::Reading& reading, const config_text::F
     if (!name) continue;
     const auto place = std::lower_bound(declared_.begin(), declared_.end(), *name);
     if (place != declared_.end() && *place == *name) {
-      reading.Wrong(item, config_text::Shown(*name) + " stands here twice");
+      reading.AddError(item, config_text::Shown(*name) + " stands here twice");
     } else {
       declared_.emplace(place, *name);
     }

@@ -66,10 +66,10 @@ class LevelReader {
       given.whole = *whole;
     } else {
       if (!whole) {
-        reading_.Wrong(field,
-                       "expected a whole number, found " + config_text::Found(*field.node) +
-                           "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
-                           "`capacity` and `refill_rate`");
+        reading_.AddError(field,
+                          "expected a whole number, found " + config_text::Found(*field.node) +
+                              "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
+                              "`capacity` and `refill_rate`");
       }
       given = {};
       return;
@@ -77,9 +77,9 @@ class LevelReader {
     if (!rate->period) return;
     QuantityValue& window = level_read_[Quantity::kWindow];
     if (window) {
-      reading_.Wrong(window.field, config_text::Shown(field->text) + " of `" +
-                                       std::string(field.name) +
-                                       "` has its window already; leave this out");
+      reading_.AddError(window.field, config_text::Shown(field->text) + " of `" +
+                                          std::string(field.name) +
+                                          "` has its window already; leave this out");
     }
     if (!CheckDuration(field, *rate->period)) return;
     window = {};
@@ -98,15 +98,15 @@ class LevelReader {
 
   bool InRange(const config_text::Field& field, std::int64_t value, std::int64_t low) {
     if (value >= low && value <= kMaxAmount) return true;
-    reading_.Wrong(field, "must be between " + std::to_string(low) + " and " +
-                              std::to_string(kMaxAmount) + ", found " + std::to_string(value));
+    reading_.AddError(field, "must be between " + std::to_string(low) + " and " +
+                                 std::to_string(kMaxAmount) + ", found " + std::to_string(value));
     return false;
   }
 
   bool CheckDuration(const config_text::Field& field, Micros value) {
     if (value >= Micros{1} && value <= kMaxWindow) return true;
-    reading_.Wrong(field, "must be between 1 microsecond and 100 years, found " +
-                              config_text::Shown(field->text));
+    reading_.AddError(field, "must be between 1 microsecond and 100 years, found " +
+                                 config_text::Shown(field->text));
     return false;
   }
 
@@ -128,7 +128,7 @@ class LevelReader {
                            ? ParseWhole(field->text)
                            : std::optional<std::int64_t>();
     if (!whole) {
-      reading_.Wrong(field, "expected a whole number, found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a whole number, found " + config_text::Found(*field.node));
     } else if (InRange(field, *whole, low)) {
       Set(quantity, field).whole = *whole;
     }
@@ -140,11 +140,12 @@ class LevelReader {
                           ? config_text::ParseRate(field->text)
                           : std::optional<config_text::RateText>();
     if (!rate) {
-      reading_.Wrong(field, "expected a number, or " + std::string(kRateForms) + ", found " +
-                                config_text::Found(*field.node));
+      reading_.AddError(field, "expected a number, or " + std::string(kRateForms) + ", found " +
+                                   config_text::Found(*field.node));
     } else if (rate->amount.digits <= 0) {
-      reading_.Wrong(field, "must be more than 0, found " + config_text::Shown(field->text) +
-                                "; a bucket that is never refilled rejects every call in the end");
+      reading_.AddError(field,
+                        "must be more than 0, found " + config_text::Shown(field->text) +
+                            "; a bucket that is never refilled rejects every call in the end");
     } else if (!rate->period || CheckDuration(field, *rate->period)) {
       QuantityValue& given = Set(Quantity::kRefillRate, field);
       given.decimal = rate->amount;
@@ -159,8 +160,9 @@ class LevelReader {
                               : std::optional<Micros>();
     if (!duration) {
       const std::string_view unit = plain == seconds(1) ? "seconds" : "milliseconds";
-      reading_.Wrong(field, "expected a duration such as 60s, 5m, 1h or 1d, or a number of " +
-                                std::string(unit) + ", found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a duration such as 60s, 5m, 1h or 1d, or a number of " +
+                                   std::string(unit) + ", found " +
+                                   config_text::Found(*field.node));
     } else if (CheckDuration(field, *duration)) {
       Set(quantity, field).duration = *duration;
     }
@@ -171,7 +173,7 @@ class LevelReader {
     const auto decimal = field->kind == config_text::YamlKind::kScalar ? ParseDecimal(field->text)
                                                                        : std::optional<Decimal>();
     if (!decimal) {
-      reading_.Wrong(field, "expected a number, found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a number, found " + config_text::Found(*field.node));
     } else {
       Set(Quantity::kBurstMultiplier, field).decimal = *decimal;
     }
@@ -180,13 +182,13 @@ class LevelReader {
   void ReportLimit(const config_text::Field& field) {
     if (field->kind == config_text::YamlKind::kScalar &&
         config_text::IsPerCalendarTime(field->text)) {
-      reading_.Wrong(field,
-                     "months and years differ in length; write `algorithm: fixed_window` "
-                     "and `anchor: month` or `anchor: year` beside a plain number");
+      reading_.AddError(field,
+                        "months and years differ in length; write `algorithm: fixed_window` "
+                        "and `anchor: month` or `anchor: year` beside a plain number");
       return;
     }
-    reading_.Wrong(field, "expected a whole number, or " + std::string(kRateForms) + ", found " +
-                              config_text::Found(*field.node));
+    reading_.AddError(field, "expected a whole number, or " + std::string(kRateForms) + ", found " +
+                                 config_text::Found(*field.node));
   }
 
   void CheckForms() {
@@ -194,9 +196,9 @@ class LevelReader {
     for (const Quantity other : {Quantity::kCapacity, Quantity::kRefillRate}) {
       QuantityValue& given = level_read_[other];
       if (!limit || !given) continue;
-      reading_.Wrong(given.field,
-                     "repeats `limit` on line " + std::to_string(limit.field.key.line) +
-                         "; write `capacity` and `refill_rate`, or `limit` and `window`");
+      reading_.AddError(given.field,
+                        "repeats `limit` on line " + std::to_string(limit.field.key.line) +
+                            "; write `capacity` and `refill_rate`, or `limit` and `window`");
       given = {};
     }
   }
@@ -209,11 +211,12 @@ class LevelReader {
       if (!given) continue;
       has_amount = true;
       if (given.whole == 0 && !says_so) {
-        reading_.Wrong(given.field,
-                       "0 rejects every call; write `reject_all: true` beside it if that is meant");
+        reading_.AddError(
+            given.field,
+            "0 rejects every call; write `reject_all: true` beside it if that is meant");
       } else if (given.whole > 0 && says_so) {
-        reading_.Wrong(field, "contradicts `" + std::string(given.field.name) + ": " +
-                                  std::string(given.field->text) + "`; leave one of them out");
+        reading_.AddError(field, "contradicts `" + std::string(given.field.name) + ": " +
+                                     std::string(given.field->text) + "`; leave one of them out");
       }
     }
     if (says_so && !has_amount) Set(Quantity::kLimit, field).whole = 0;
@@ -251,7 +254,7 @@ LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field
   LimitLevel read = reader.Take();
   const QuantityValue& limit = read[Quantity::kLimit];
   if (limit && limit.whole == 0) {
-    reading.Wrong(field, "0 rejects every call; write `{reject_all: true}` if that is meant");
+    reading.AddError(field, "0 rejects every call; write `{reject_all: true}` if that is meant");
   }
   return read;
 }

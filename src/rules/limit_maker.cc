@@ -47,7 +47,7 @@ void DropUseless(config_text::Reading& reading, LimitLevel& level) {
     if (given.level >= Level::kRule && given.level >= algorithm.level) {
       std::string message = std::string("is of no use to ") + AlgorithmName(algorithm.algorithm);
       if (static_cast<Quantity>(i) == Quantity::kCapacity) message += "; did you mean `limit`?";
-      reading.WrongName(given.field, std::move(message));
+      reading.AddNameError(given.field, std::move(message));
     }
     given = {};
   }
@@ -71,12 +71,13 @@ void Report(config_text::Reading& reading, const LimitLevel& level, const Error&
     if (name != error.field || !given) continue;
     // The position says the name already.
     const bool redundant = given.field.name == name;
-    reading.Wrong(given.field, redundant ? error.message.substr(name.size() + 1) : error.message);
+    reading.AddError(given.field,
+                     redundant ? error.message.substr(name.size() + 1) : error.message);
     return;
   }
   for (const Quantity quantity : {Quantity::kLimit, Quantity::kCapacity}) {
     if (!level[quantity]) continue;
-    reading.Wrong(level[quantity].field, error.message);
+    reading.AddError(level[quantity].field, error.message);
     return;
   }
 }
@@ -169,9 +170,10 @@ class Maker {
                                                       : Micros{seconds(1)};
     const auto rate = config_text::ToRate(refill.decimal, period);
     if (!rate) {
-      reading_.Wrong(refill.field, config_text::Shown(refill.field->text) +
-                                       " is more than a limit can hold exactly: at most 2^53 "
-                                       "tokens, and at least one in 100 years; use fewer digits");
+      reading_.AddError(refill.field,
+                        config_text::Shown(refill.field->text) +
+                            " is more than a limit can hold exactly: at most 2^53 "
+                            "tokens, and at least one in 100 years; use fewer digits");
       return std::nullopt;
     }
     return Flow{capacity.whole, *rate};
@@ -197,9 +199,9 @@ class Maker {
     const QuantityValue& anchor = level_[Quantity::kAnchor];
     if (anchor && IsCalendar(anchor.anchor)) {
       if (level_[Quantity::kWindow]) {
-        reading_.Wrong(level_[Quantity::kWindow].field,
-                       "contradicts `anchor: " + std::string(anchor.field->text) +
-                           "`, which is a window of its own; leave one of them out");
+        reading_.AddError(level_[Quantity::kWindow].field,
+                          "contradicts `anchor: " + std::string(anchor.field->text) +
+                              "`, which is a window of its own; leave one of them out");
         return;
       }
       made_.window = anchor.anchor == Anchor::kDay    ? Micros{hours(24)}

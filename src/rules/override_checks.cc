@@ -67,7 +67,7 @@ class OverrideChecker {
       const config_text::Field& field = rule_.override_fields[i];
       const std::string problem = Problem(whose);
       if (!problem.empty()) {
-        reading_.WrongName(field, "can never match: " + problem);
+        reading_.AddNameError(field, "can never match: " + problem);
       } else if (whose.kind == PatternKind::kGlob) {
         CheckEarlier(whose, field);
       }
@@ -117,9 +117,9 @@ class OverrideChecker {
     for (std::size_t length = 0; length <= prefix.size(); ++length) {
       const auto earlier = prefixes_.find(prefix.substr(0, length));
       if (earlier == prefixes_.end()) continue;
-      reading_.WrongName(field, "can never match: " + config_text::Shown(earlier->second.name) +
-                                    " on line " + std::to_string(earlier->second.key.line) +
-                                    " comes first and matches all of it");
+      reading_.AddNameError(field, "can never match: " + config_text::Shown(earlier->second.name) +
+                                       " on line " + std::to_string(earlier->second.key.line) +
+                                       " comes first and matches all of it");
       return;
     }
     if (const auto simple = PrefixOfSimpleGlob(whose.text)) prefixes_.emplace(*simple, field);

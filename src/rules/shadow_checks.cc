@@ -185,10 +185,10 @@ void CheckShadowed(config_text::Reading& reading, std::span<ReadRule* const> in_
     if (!rule.enabled || !read->complete) continue;
     const ReadRule* earlier = any ? finals.FindCovering(rule) : nullptr;
     if (earlier != nullptr) {
-      reading.Wrong(read->field, "can never match: the rule " +
-                                     config_text::Shown(earlier->rule.id) + " on line " +
-                                     std::to_string(earlier->field->position.line) +
-                                     " comes first, is final, and matches all of its calls");
+      reading.AddError(read->field, "can never match: the rule " +
+                                        config_text::Shown(earlier->rule.id) + " on line " +
+                                        std::to_string(earlier->field->position.line) +
+                                        " comes first, is final, and matches all of its calls");
     } else if (rule.final && !rule.variants.usual.empty() && AlwaysApplies(rule)) {
       finals.Add(*read);
       any = true;

@@ -12,10 +12,11 @@ namespace sluice::transport {
 struct ConnectionFacts {
   net::PeerAddress peer{};
   std::optional<Address> proxied_for{};  ///< The client's address according to a trusted proxy.
-  bool is_reserved = false;              ///< Beyond the bounds: see Admission::EnterReserve.
-  bool is_proxied = false;  ///< It began with the PROXY protocol, whatever address that had.
-  bool asked_for_certificate = false;  ///< By TLS: what `subject` says is all there is to say.
-  net::TlsSubject subject{};           ///< The subject of the client's certificate.
+  bool is_reserved = false;              ///< Beyond the limits: see Admission::EnterReserve.
+  bool is_proxied = false;  ///< It began with the PROXY protocol, with or without an address.
+  bool asked_for_certificate =
+      false;  ///< TLS requested a client certificate; an empty `subject` means that there is none.
+  net::TlsSubject subject{};  ///< The subject of the client's certificate.
 };
 
 }  // namespace sluice::transport

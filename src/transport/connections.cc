@@ -78,7 +78,7 @@ void Connections::Adopt(net::Fd socket, const net::PeerAddress& peer,
   if (refusal) MakeRoomInReserve(peer);
   std::unique_ptr<net::TlsChannel> channel;
   if (tls) {
-    plain_buffer_.resize(kReadBytes + net::TlsChannel::kMostHeldBack);
+    plain_buffer_.resize(kReadBytes + net::TlsChannel::kMaxBuffered);
     channel = std::make_unique<net::TlsChannel>(std::move(tls));
   }
   connections_.push_back(

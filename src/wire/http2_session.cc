@@ -80,10 +80,10 @@ struct Http2Callbacks {
                       void* /*self*/) {
     return NGHTTP2_ERR_CANCEL;
   }
-  static ssize_t ReadBody(nghttp2_session*, std::int32_t /*id*/, std::uint8_t* room,
+  static ssize_t ReadBody(nghttp2_session*, std::int32_t /*id*/, std::uint8_t* buffer,
                           std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
                           void* self) {
-    return Self(self).ReadBody(*static_cast<Http2Stream*>(source->ptr), {room, size}, *flags);
+    return Self(self).ReadBody(*static_cast<Http2Stream*>(source->ptr), {buffer, size}, *flags);
   }
 
   static const nghttp2_session_callbacks* All() {
@@ -350,11 +350,11 @@ void Http2Session::Reset(Http2Stream& stream, std::uint32_t error) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id, error);
 }
 
-ssize_t Http2Session::ReadBody(Http2Stream& stream, std::span<std::uint8_t> room,
+ssize_t Http2Session::ReadBody(Http2Stream& stream, std::span<std::uint8_t> buffer,
                                std::uint32_t& flags) {
-  const std::size_t size = std::min(room.size(), stream.body.size() - stream.sent);
+  const std::size_t size = std::min(buffer.size(), stream.body.size() - stream.sent);
   if (size == 0 && !stream.body_ended) return NGHTTP2_ERR_DEFERRED;
-  std::memcpy(room.data(), stream.body.data() + stream.sent, size);
+  std::memcpy(buffer.data(), stream.body.data() + stream.sent, size);
   stream.sent += size;
   if (stream.sent < stream.body.size()) return static_cast<ssize_t>(size);
   stream.body.clear();

@@ -33,7 +33,7 @@ constexpr std::size_t kWorkOfString = 5;
 constexpr std::size_t kWorkOfSet = 13;
 
 char LetterOf(Operation operation) {
-  if (operation == kLookBeforeTake) return 'K';
+  if (operation == kPeekBeforeTake) return 'K';
   switch (operation) {
     case Operation::kCheck:
       return 'C';
@@ -196,7 +196,7 @@ std::size_t CountKeys(std::span<StoreCall* const> calls) {
 
 bool IsCheck(Operation operation) {
   return operation == Operation::kCheck || operation == Operation::kPeek ||
-         operation == kLookBeforeTake;
+         operation == kPeekBeforeTake;
 }
 
 class Numbers {

@@ -65,7 +65,7 @@ const Verdict& ScatteredCall::PeekedVerdict(const KeyUse& use) const {
 void ScatteredCall::Begin() {
   const bool is_check = call_.operation == Operation::kCheck;
   stage_ = is_check ? Stage::kLook : Stage::kEach;
-  RunAll(is_check ? kLookBeforeTake : call_.operation);
+  RunAll(is_check ? kPeekBeforeTake : call_.operation);
 }
 
 void ScatteredCall::RunAll(Operation operation) {

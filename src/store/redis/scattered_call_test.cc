@@ -50,7 +50,7 @@ class StepwiseCluster final : public PartRunner {
         part->error = failure;
       } else {
         const Operation operation = part->operation;
-        if (operation == kLookBeforeTake) part->operation = Operation::kPeek;
+        if (operation == kPeekBeforeTake) part->operation = Operation::kPeek;
         model.Submit(*part);
         part->operation = operation;
       }
