@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/result.h>
@@ -11,6 +14,7 @@
 
 #include "control/audit.h"
 #include "control/node.h"
+#include "control/record.h"
 #include "control/version.h"
 
 namespace sluice::control {
@@ -22,7 +26,13 @@ struct CommitResult {
   std::optional<bool> replicated{};
 };
 
-/// Where versions of the rules, the audit log and the list of nodes are stored.
+/// The positions that a node compares with its own.
+struct StoreHead {
+  std::optional<VersionRef> version{};  ///< Nothing: the store has no versions.
+  RecordCursor records{};               ///< Sequence number 0: it has no records.
+};
+
+/// Where versions of the rules, records, the audit log and the list of nodes are stored.
 ///
 /// Functions block until the store has answered, for a bounded time; they are called from worker
 /// threads, never from event loops. Thread-safe. Errors: kStoreUnavailable and kStoreTimeout if
@@ -35,6 +45,8 @@ class ControlStore {
 
   /// Reads the current version's identity; nothing: the store is empty.
   virtual Result<std::optional<VersionRef>> ReadCurrent() = 0;
+  /// Reads the current version's identity and the position of the newest record, in one call.
+  virtual Result<StoreHead> ReadHead() = 0;
   /// Reads one version; nothing: it is not kept. With epoch 0, the newest with that number.
   virtual Result<std::optional<Version>> ReadVersion(const VersionId& id) = 0;
   /// Lists the kept versions, the newest first.
@@ -45,6 +57,27 @@ class ControlStore {
   virtual Result<CommitResult> Commit(const Version& version,
                                       const std::optional<VersionRef>& expected,
                                       const AuditEvent& event) = 0;
+
+  /// Writes all of these records or none, and appends `event` to the audit log, in one step.
+  /// Notifies all nodes. Errors as above, and those of FindRecordProblem.
+  virtual Result<RecordWriteResult> WriteRecords(std::span<const RecordWrite> writes,
+                                                 const AuditEvent& event) = 0;
+  /// Reads at most `count` records (kMaxRecordsPerPage at most) that were written after `after`. A
+  /// cursor that is not in the store's history, or too old, starts a snapshot of all records.
+  virtual Result<RecordPage> ReadRecords(const RecordCursor& after, std::size_t count) = 0;
+  /// Replaces all records by these, if the store is still at `expected`. They get new sequence
+  /// numbers in the epoch of `base`, after its sequence number, and keep their times. For stores
+  /// that lost their past.
+  virtual Result<RecordWriteResult> RestoreRecords(std::span<const Record> records,
+                                                   const RecordCursor& expected,
+                                                   const RecordCursor& base,
+                                                   const AuditEvent& event) = 0;
+
+  /// Replaces the node's report of this name, which vanishes after `ttl`.
+  virtual Result<bool> WriteNodeReport(std::string_view name, const NodeReport& report,
+                                       Micros ttl) = 0;
+  /// Reads the reports of this name of all nodes, by node.
+  virtual Result<std::vector<NodeReport>> ReadNodeReports(std::string_view name) = 0;
 
   /// Appends to the audit log.
   virtual Result<AuditRecord> AppendAudit(const AuditEvent& event) = 0;

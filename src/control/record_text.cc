@@ -1,5 +1,6 @@
 #include "control/record_text.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fingerprint.h"
@@ -10,6 +11,8 @@
 namespace sluice::control {
 namespace {
 
+// The longest first line of a batch: a size, a hash.
+constexpr std::size_t kMaxBatchLine = 100;
 constexpr std::string_view kAuditBegin = R"({"sequence":)";
 
 Error NoRecord(const std::string& why) {
@@ -189,6 +192,93 @@ Result<NodeRecord> ParseNodeRecord(std::string_view json) {
                     .error = record.Text("error"),
                     .store = record.Text("store"),
                     .breaker = record.Text("breaker")};
+}
+
+std::string ToJson(const Record& record) {
+  std::string out;
+  RecordWriter writer(out);
+  writer.Number("format", kRecordFormat);
+  writer.Text("kind", NameOf(record.kind));
+  writer.Text("id", record.id);
+  writer.Number("sequence", record.sequence);
+  writer.Time("time", record.time);
+  if (record.expires_at) writer.Time("expires_at", *record.expires_at);
+  if (record.removed) writer.Number("removed", 1);
+  writer.Text("text", record.text);
+  writer.End();
+  return out;
+}
+
+Result<std::optional<Record>> ParseRecord(std::string_view json) {
+  const RecordReader reader(json);
+  if (reader.error()) return *reader.error();
+  const auto kind = ParseRecordKind(reader.Text("kind"));
+  if (!kind) return std::optional<Record>();
+  Record record{.kind = *kind,
+                .id = reader.Text("id"),
+                .text = reader.Text("text"),
+                .sequence = reader.Number("sequence").value_or(0),
+                .time = reader.Time("time"),
+                .removed = reader.Number("removed").value_or(0) != 0};
+  if (reader.Number("expires_at")) record.expires_at = reader.Time("expires_at");
+  if (record.id.empty() || record.sequence == 0) return NoRecord("no id or no sequence number");
+  return std::optional(std::move(record));
+}
+
+std::string ToText(const RecordBatch& batch) {
+  std::string payload;
+  RecordWriter header(payload);
+  header.Number("format", kRecordFormat);
+  header.Number("epoch", batch.cursor.epoch);
+  header.Number("sequence", batch.cursor.sequence);
+  header.Time("time", batch.cursor.time);
+  header.Number("first", batch.is_first ? 1 : 0);
+  header.Number("records", batch.records.size());
+  header.End();
+  payload += '\n';
+  if (batch.audit.sequence != 0) payload += ToJson(batch.audit);
+  payload += '\n';
+  for (const Record& record : batch.records) {
+    payload += ToJson(record);
+    payload += '\n';
+  }
+  return std::to_string(payload.size()) + ' ' + Fingerprint(payload) + '\n' + payload;
+}
+
+Result<RecordBatch> TakeRecordBatch(std::string_view& text) {
+  const std::size_t space = text.find(' ');
+  const std::size_t line = text.substr(0, kMaxBatchLine).find('\n');
+  const auto size = space < line && line != std::string_view::npos
+                        ? ParseNumber<std::size_t>(text.substr(0, space))
+                        : std::nullopt;
+  if (!size || *size > text.size() - line - 1) return NoRecord("a part of a batch of records");
+  std::string_view payload = text.substr(line + 1, *size);
+  const std::string_view hash = text.substr(space + 1, line - space - 1);
+  text.remove_prefix(line + 1 + *size);
+  if (Fingerprint(payload) != hash) return NoRecord("batch of records does not match its hash");
+  const auto take_line = [&payload] {
+    const std::size_t end = std::min(payload.find('\n'), payload.size());
+    const std::string_view taken = payload.substr(0, end);
+    payload.remove_prefix(std::min(end + 1, payload.size()));
+    return taken;
+  };
+  const RecordReader header(take_line());
+  if (header.error()) return *header.error();
+  RecordBatch batch{.cursor = {.epoch = header.Number("epoch").value_or(0),
+                               .sequence = header.Number("sequence").value_or(0),
+                               .time = header.Time("time")},
+                    .is_first = header.Number("first").value_or(0) != 0};
+  if (const std::string_view audit = take_line(); !audit.empty()) {
+    auto record = ParseAuditRecord(audit);
+    if (!record) return record.error();
+    batch.audit = std::move(*record);
+  }
+  while (!payload.empty()) {
+    auto record = ParseRecord(take_line());
+    if (!record) return record.error();
+    if (*record) batch.records.push_back(*std::move(*record));
+  }
+  return batch;
 }
 
 std::string ToFile(const Version& version) { return ToJson(version.info) + '\n' + version.text; }

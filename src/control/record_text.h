@@ -3,11 +3,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/result.h>
 
 #include "control/audit.h"
 #include "control/node.h"
+#include "control/record.h"
 #include "control/version.h"
 
 /// The text forms in which stores keep their records: one line of JSON each. They are read by older
@@ -23,6 +25,7 @@ inline constexpr std::size_t kMaxInfoBytes = std::size_t{32} << 10;
 
 [[nodiscard]] std::string ToJson(const VersionInfo& info);
 [[nodiscard]] std::string ToJson(const AuditRecord& record);
+[[nodiscard]] std::string ToJson(const Record& record);
 /// Without `last_seen`, which the store sets.
 [[nodiscard]] std::string ToJson(const NodeRecord& node);
 
@@ -30,6 +33,22 @@ inline constexpr std::size_t kMaxInfoBytes = std::size_t{32} << 10;
 [[nodiscard]] Result<VersionInfo> ParseVersionInfo(std::string_view json);
 [[nodiscard]] Result<AuditRecord> ParseAuditRecord(std::string_view json);
 [[nodiscard]] Result<NodeRecord> ParseNodeRecord(std::string_view json);
+/// Nothing: a record of a kind that this build does not know.
+[[nodiscard]] Result<std::optional<Record>> ParseRecord(std::string_view json);
+
+/// Records of one write, or a part of all records, and the position that follows.
+struct RecordBatch {
+  RecordCursor cursor{};
+  bool is_first = false;  ///< What came before is void: the first part of all records.
+  AuditRecord audit{};    ///< Of the write; sequence number 0: none.
+  std::vector<Record> records{};
+};
+
+/// As text with its size and hash, so that a part of it is recognized.
+[[nodiscard]] std::string ToText(const RecordBatch& batch);
+/// Takes the batch at the beginning of `text`. Errors: kForeignValue for one that is damaged, which
+/// is taken too if its size is known; otherwise `text` stays as it is.
+[[nodiscard]] Result<RecordBatch> TakeRecordBatch(std::string_view& text);
 
 /// A version as one file: its information as a line of JSON, then its text.
 [[nodiscard]] std::string ToFile(const Version& version);

@@ -51,6 +51,11 @@ class Identifier {
   /// `buffer` if it is long or keys are hashed.
   [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Buffer& buffer) const;
 
+  /// Returns the digest of a key, in `buffer`, for places where the key must not be visible.
+  [[nodiscard]] std::string_view DigestOf(std::string_view key, KeyDigest::Buffer& buffer) const {
+    return KeyDigest::IsDigest(key) ? key : digest_(key, buffer);
+  }
+
   /// True if keys must never be stored or shown in clear.
   [[nodiscard]] bool hashes_keys() const { return options_.hash_keys; }
   /// Returns the network that an IPv6 address is counted by, in `buffer`; nothing for IPv4.

@@ -51,6 +51,14 @@ KeyDigest::KeyDigest(std::string_view secret) : has_secret_(true) {
   outer_ = After(block, 0x5C);
 }
 
+bool KeyDigest::IsDigest(std::string_view text) {
+  constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
+  const auto has = [&](std::string_view label) {
+    return text.size() == label.size() + kDigits && text.starts_with(label);
+  };
+  return has("hmac:") || has("sha256:");
+}
+
 std::string_view KeyDigest::operator()(std::string_view key, Buffer& buffer) const {
   const std::string_view label = has_secret_ ? "hmac:" : "sha256:";
   Digest digest = Finish(has_secret_ ? inner_ : Begin(), key.data(), key.size());

@@ -25,6 +25,9 @@ class KeyDigest {
   static constexpr std::size_t kMaxText = 7 + 2 * SHA256_DIGEST_LENGTH;
   using Buffer = std::array<char, kMaxText>;
 
+  /// Returns whether a text has the form of a digest: no plain key is as long.
+  [[nodiscard]] static bool IsDigest(std::string_view text);
+
   /// Returns the digest in `buffer`.
   std::string_view operator()(std::string_view key, Buffer& buffer) const;
 

@@ -37,10 +37,10 @@ Administration::Administration(net::Loop& loop, const ServerParts& parts)
 
 bool Administration::has_admin_token() const { return parts_.shared.admin_token->has_token(); }
 
-identity::TokenVerdict Administration::CheckToken(std::string_view token,
-                                                  const std::optional<Address>& from,
-                                                  identity::Lockout lockout) {
-  return parts_.shared.admin_token->Check(token, from, lockout, SteadyClock::Now());
+api::Login Administration::CheckToken(std::string_view token, const std::optional<Address>& from,
+                                      identity::Lockout lockout) {
+  return {.verdict = parts_.shared.admin_token->Check(token, from, lockout, SteadyClock::Now()),
+          .principal = identity::BootstrapPrincipal()};
 }
 
 limiter::Enforcement Administration::enforcement() const {

@@ -61,9 +61,8 @@ class Administration final : public api::AdminServices {
   Administration(net::Loop& loop, const ServerParts& parts);
 
   [[nodiscard]] bool has_admin_token() const override;
-  [[nodiscard]] identity::TokenVerdict CheckToken(std::string_view token,
-                                                  const std::optional<Address>& from,
-                                                  identity::Lockout lockout) override;
+  [[nodiscard]] api::Login CheckToken(std::string_view token, const std::optional<Address>& from,
+                                      identity::Lockout lockout) override;
   api::Health CheckHealth() override;
   Live<match::RuleSet>& rules() override { return parts_.shared.rules; }
   [[nodiscard]] limiter::Enforcement enforcement() const override;

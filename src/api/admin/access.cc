@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/host_name.h"
@@ -10,6 +12,8 @@
 namespace sluice::api {
 namespace {
 
+using identity::Principal;
+using identity::Role;
 using identity::TokenVerdict;
 using wire::HttpName;
 using wire::HttpRequest;
@@ -77,7 +81,7 @@ std::string_view WhyNotLocal(const Peer& peer, const std::vector<std::string>& h
   return {};
 }
 
-AdminAccess RefuseToken(TokenVerdict verdict, bool shows_one) {
+Access RefuseToken(TokenVerdict verdict, bool shows_one) {
   if (verdict == TokenVerdict::kLimited) {
     return {.closes = true, .problem = {.code = ProblemCode::kTooManyAttempts}};
   }
@@ -87,6 +91,13 @@ AdminAccess RefuseToken(TokenVerdict verdict, bool shows_one) {
                                             "Authorization: Bearer <token>"}};
 }
 
+Access Authorize(identity::PrincipalPointer principal, Role least) {
+  if (principal->Has(least)) return {.granted = true, .principal = std::move(principal)};
+  std::string detail = "this needs the role ";
+  detail.append(LabelOf(least)).append(", the caller has ").append(LabelOf(principal->role));
+  return {.problem = {.code = ProblemCode::kForbidden, .detail = std::move(detail)}};
+}
+
 // Returns a media type without its parameters.
 std::string_view EssenceOf(std::string_view type) {
   return TrimBlanks(type.substr(0, type.find_first_of(";,")));
@@ -94,29 +105,37 @@ std::string_view EssenceOf(std::string_view type) {
 
 }  // namespace
 
-TokenVerdict CheckAdminToken(ServerServices& services, Protocol protocol, const Peer& peer,
-                             std::string_view token) {
-  const bool is_shared =
-      peer.is_local || !peer.ip || services.identifier().proxies().TrustsPeer(peer.ip);
-  const TokenVerdict verdict = services.admin().CheckToken(
-      token, peer.ip, is_shared ? identity::Lockout::kNo : identity::Lockout::kYes);
-  if (verdict != TokenVerdict::kRight) services.CountTokenFailure(protocol, peer, verdict);
-  return verdict;
+const identity::PrincipalPointer& LocalPrincipal() {
+  static const auto local = std::make_shared<const Principal>(Principal{
+      .name = "local", .role = Role::kAdmin, .authentication = identity::Authentication::kLocal});
+  return local;
 }
 
-AdminAccess CheckAdminAccess(ServerServices& services, const Peer& peer,
-                             const std::vector<std::string>& hosts, const HttpRequest& request) {
+Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer, std::string_view token) {
+  const bool is_shared =
+      peer.is_local || !peer.ip || services.identifier().proxies().TrustsPeer(peer.ip);
+  Login login = services.admin().CheckToken(
+      token, peer.ip, is_shared ? identity::Lockout::kNo : identity::Lockout::kYes);
+  if (login.verdict != TokenVerdict::kRight) {
+    services.CountTokenFailure(protocol, peer, login.verdict);
+  }
+  return login;
+}
+
+Access CheckHttpAccess(ServerServices& services, const Peer& peer,
+                       const std::vector<std::string>& hosts, const HttpRequest& request,
+                       Role least) {
+  if (least <= Role::kChecker) return {.granted = true};
   if (services.admin().has_admin_token()) {
     const std::string_view token = BearerToken(request.Get(HttpName::kAuthorization));
-    const TokenVerdict verdict = token.empty()
-                                     ? TokenVerdict::kWrong
-                                     : CheckAdminToken(services, Protocol::kHttp, peer, token);
-    if (verdict == TokenVerdict::kRight) return {.granted = true};
-    return RefuseToken(verdict, !token.empty());
+    if (token.empty()) return RefuseToken(TokenVerdict::kWrong, false);
+    Login login = LogIn(services, Protocol::kHttp, peer, token);
+    if (login.verdict != TokenVerdict::kRight) return RefuseToken(login.verdict, true);
+    return Authorize(std::move(login.principal), least);
   }
   const std::string_view why =
       peer.is_local ? WhyNotLocal(peer, hosts, request) : std::string_view();
-  if (peer.is_local && why.empty()) return {.granted = true};
+  if (peer.is_local && why.empty()) return Authorize(LocalPrincipal(), least);
   return {.problem = {.code = ProblemCode::kForbidden, .detail = std::string(why)}};
 }
 

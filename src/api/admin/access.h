@@ -9,29 +9,35 @@
 #include "answer/problem.h"
 #include "api/admin/admin_services.h"
 #include "api/server_services.h"
+#include "identity/principal.h"
 #include "identity/token_guard.h"
 #include "wire/http_request.h"
 
 namespace sluice::api {
 
-/// Compares a token that a client shows with the admin token. Counts wrong ones, and bounds them:
-/// see identity::TokenGuard. After kLimited the connection must be closed.
-[[nodiscard]] identity::TokenVerdict CheckAdminToken(ServerServices& services, Protocol protocol,
-                                                     const Peer& peer, std::string_view token);
+/// Finds the principal of a token that a client shows. Counts wrong ones, and bounds them: see
+/// identity::TokenGuard. After kLimited the connection must be closed.
+[[nodiscard]] Login LogIn(ServerServices& services, Protocol protocol, const Peer& peer,
+                          std::string_view token);
 
-/// Whether a request may use the routes for administrators.
-struct AdminAccess {
+/// Returns the principal of a local client, which is an administrator where no token is set.
+[[nodiscard]] const identity::PrincipalPointer& LocalPrincipal();
+
+/// Whether a request may use a route.
+struct Access {
   bool granted = false;
-  bool closes = false;  ///< Too many wrong tokens: the connection is not to be kept.
-  Problem problem{};    ///< Why not, unless it is granted.
+  bool closes = false;                     ///< Too many wrong tokens: close the connection.
+  identity::PrincipalPointer principal{};  ///< May be null where the route needs no role.
+  Problem problem{};                       ///< The reason, unless it is granted.
 };
 
-/// With a token where one is set. Else by being local, if it is certain: a page in a browser is not
-/// its user, and a proxy speaks for its clients. `hosts` are names, beside `localhost`, under which
-/// the server may be called without a token, as NormalizeHost writes them.
-[[nodiscard]] AdminAccess CheckAdminAccess(ServerServices& services, const Peer& peer,
-                                           const std::vector<std::string>& hosts,
-                                           const wire::HttpRequest& request);
+/// Returns whether a request has at least this role: by its token where one is set. Else by being
+/// local, if it is certain: a page in a browser is not its user, and a proxy speaks for its
+/// clients. `hosts` are names, beside `localhost`, under which the server may be called without a
+/// token, as NormalizeHost writes them.
+[[nodiscard]] Access CheckHttpAccess(ServerServices& services, const Peer& peer,
+                                     const std::vector<std::string>& hosts,
+                                     const wire::HttpRequest& request, identity::Role least);
 
 enum class BodyUse : std::uint8_t {
   kJson,

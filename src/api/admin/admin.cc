@@ -101,8 +101,7 @@ void RespondText(const HttpExchange& exchange, std::string_view name, std::strin
 }
 
 void Audit(const HttpExchange& exchange, std::string action, std::string target) {
-  exchange.admin().Audit(OriginOf(exchange.admin(), exchange.peer), std::move(action),
-                         std::move(target));
+  exchange.admin().Audit(exchange.Origin(), std::move(action), std::move(target));
 }
 
 // For calls whose work is about the rules.
@@ -194,8 +193,7 @@ void RunRollback(HttpExchange& exchange) {
   if (!version) return exchange.Refuse(problem);
   HttpCall& call = exchange.MakeCall(AnswerRollback);
   call.amount = static_cast<std::int64_t>(*version);
-  call.work = [&call,
-               origin = OriginOf(exchange.admin(), exchange.peer)](std::function<void()> done) {
+  call.work = [&call, origin = exchange.Origin()](std::function<void()> done) {
     call.loop.services().admin().RollBackRules(static_cast<std::uint64_t>(call.amount), origin,
                                                TakeReport(call, std::move(done)));
   };
@@ -237,16 +235,17 @@ void RunSetLogLevel(HttpExchange& exchange) {
                    .detail = "must be error, warn, info or debug"});
 }
 
+using enum identity::Role;
 using enum wire::HttpMethod;
 
 constexpr auto kAdminRoutes = std::to_array<HttpRoute>({
-    {"/admin/rules", kGet, true, RunRules},
-    {"/admin/rules/reload", kPost, true, RunReload},
-    {"/admin/rules/rollback", kPost, true, RunRollback},
-    {"/admin/enforcement", kGet, true, RunGetEnforcement},
-    {"/admin/enforcement", kPut, true, RunSetEnforcement},
-    {"/admin/log-level", kGet, true, RunGetLogLevel},
-    {"/admin/log-level", kPut, true, RunSetLogLevel},
+    {"/admin/rules", kGet, kViewer, RunRules},
+    {"/admin/rules/reload", kPost, kEditor, RunReload},
+    {"/admin/rules/rollback", kPost, kEditor, RunRollback},
+    {"/admin/enforcement", kGet, kViewer, RunGetEnforcement},
+    {"/admin/enforcement", kPut, kEditor, RunSetEnforcement},
+    {"/admin/log-level", kGet, kViewer, RunGetLogLevel},
+    {"/admin/log-level", kPut, kOperator, RunSetLogLevel},
 });
 
 }  // namespace

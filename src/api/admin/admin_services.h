@@ -13,6 +13,7 @@
 #include "base/live.h"
 #include "base/network.h"
 #include "control/version.h"
+#include "identity/principal.h"
 #include "identity/token_guard.h"
 #include "limiter/limiter.h"
 #include "match/rule_set.h"
@@ -37,6 +38,12 @@ struct Health {
   std::vector<Condition> conditions;
 };
 
+/// The result of showing a token.
+struct Login {
+  identity::TokenVerdict verdict = identity::TokenVerdict::kWrong;
+  identity::PrincipalPointer principal{};  ///< Set with kRight.
+};
+
 /// Interface of the server that sessions call for administration and for reports about the server.
 /// One object for each event loop, used on that loop's thread only. The server implements it
 /// (server/administration.h).
@@ -45,11 +52,10 @@ class AdminServices {
   virtual ~AdminServices() = default;
 
   [[nodiscard]] virtual bool has_admin_token() const = 0;
-  /// Compares a token with the admin token. Sessions call CheckAdminToken (api/admin/access.h),
-  /// which also counts failures.
-  [[nodiscard]] virtual identity::TokenVerdict CheckToken(std::string_view token,
-                                                          const std::optional<Address>& from,
-                                                          identity::Lockout lockout) = 0;
+  /// Finds the principal of a token. Sessions call LogIn (api/admin/access.h), which also counts
+  /// failures.
+  [[nodiscard]] virtual Login CheckToken(std::string_view token, const std::optional<Address>& from,
+                                         identity::Lockout lockout) = 0;
 
   [[nodiscard]] virtual Health CheckHealth() = 0;
   [[nodiscard]] virtual Live<match::RuleSet>& rules() = 0;
@@ -82,12 +88,5 @@ class AdminServices {
   /// version is no longer kept.
   virtual void RollBackRules(std::uint64_t version, control::Origin origin, RulesDone done) = 0;
 };
-
-/// Whether a peer may change or reveal state: with the token if one is set, otherwise if it is
-/// local.
-[[nodiscard]] inline bool MayAdminister(const AdminServices& admin, const Peer& peer,
-                                        bool showed_token) {
-  return admin.has_admin_token() ? showed_token : peer.is_local;
-}
 
 }  // namespace sluice::api

@@ -34,7 +34,7 @@ class AdminTest : public testing::HttpTest {
 TEST_F(AdminTest, WithATokenItMustBeShown) {
   services_.token = "s3cret";
   for (const HttpRoute& route : HttpRoutes()) {
-    if (!route.for_administrators) continue;
+    if (!route.is_administrative()) continue;
     services_.guard.reset();  // Wrong tokens are bounded.
     const Heard heard = Request(MethodOf(route), route.path);
     EXPECT_EQ(heard.status, 401) << route.path;
@@ -56,7 +56,7 @@ TEST_F(AdminTest, WithoutATokenOnlyLocalClientsMay) {
        {"X-Forwarded-For: 127.0.0.1", "x-forwarded-host: localhost", "X-Forwarded-Prefix: /sluice",
         "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy"}) {
     for (const HttpRoute& route : HttpRoutes()) {
-      if (!route.for_administrators) continue;
+      if (!route.is_administrative()) continue;
       EXPECT_EQ(Request(MethodOf(route), route.path, "", std::string(forwarded) + "\r\n").status,
                 403)
           << "a local proxy speaks for others: " << forwarded << " " << route.path;
@@ -65,7 +65,7 @@ TEST_F(AdminTest, WithoutATokenOnlyLocalClientsMay) {
   peer_ = {.address = "10.0.0.7", .is_local = false};
   Start();
   for (const HttpRoute& route : HttpRoutes()) {
-    if (!route.for_administrators) continue;
+    if (!route.is_administrative()) continue;
     const Heard heard = Request(MethodOf(route), route.path);
     EXPECT_EQ(heard.status, 403) << route.path;
     EXPECT_EQ(TextOf(heard.body, "code"), "FORBIDDEN");

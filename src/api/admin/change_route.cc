@@ -160,7 +160,7 @@ void RunChange(HttpExchange& exchange, ChangeRequest change) {
   if (!ReadQuery(exchange, change, problem) || !ReadHeaders(exchange.request, change, problem)) {
     return exchange.Refuse(problem);
   }
-  change.origin = OriginOf(exchange.admin(), exchange.peer);
+  change.origin = exchange.Origin();
   RunTask(exchange, TaskKind::kChange,
           [change = std::make_shared<ChangeRequest>(std::move(change))](ControlServices& services) {
             // The wait must not occupy a thread of changes.

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "api/admin/short_key.h"
+#include "api/admin/key_text.h"
 #include "base/timestamp.h"
 #include "simulate/impact.h"
 

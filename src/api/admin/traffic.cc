@@ -38,7 +38,7 @@ void RunGetTraffic(HttpExchange& exchange) {
   RunTask(exchange, TaskKind::kRead,
           [keys = *keys, now = exchange.services().now(),
            rules = exchange.admin().rules().Active().value,
-           origin = OriginOf(exchange.admin(), exchange.peer)](ControlServices& services) {
+           origin = exchange.Origin()](ControlServices& services) {
             if (services.traffic == nullptr) {
               return ReplyWith(Problem{.code = ProblemCode::kNotFound,
                                        .detail = "calls are not sampled: control.traffic_sample"});

@@ -205,7 +205,7 @@ void RunGrant(HttpExchange& exchange) {
     is_right = is_right && ReadCaller(exchange, *body, part);
   }
   if (!is_right) return exchange.RefuseCall(problem);
-  AuditOperation(exchange.admin(), exchange.peer, part.check);
+  AuditOperation(exchange.services(), exchange.Origin(), part.check);
 }
 
 }  // namespace sluice::api

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/admin/admin_services.h"
+#include "api/admin/audit_trail.h"
 #include "api/http/call.h"
 #include "api/http/loop.h"
 #include "api/http/problem_response.h"
@@ -26,10 +27,19 @@ struct HttpExchange {
   wire::HttpResponseOptions response_options;
   std::string& out;
   const HttpRoute* route = nullptr;  ///< Set while the route runs.
+  /// The authenticated client. Null: the route needs none, and nothing was checked.
+  identity::PrincipalPointer authenticated{};
   std::unique_ptr<HttpCall> call{};
 
   [[nodiscard]] ServerServices& services() const { return loop.services(); }
   [[nodiscard]] AdminServices& admin() const { return loop.services().admin(); }
+
+  /// Returns the client and what it may do; without a role if it has not authenticated.
+  [[nodiscard]] const identity::Principal& principal() const {
+    return authenticated ? *authenticated : Anonymous();
+  }
+  /// Returns the author of a change that this request makes.
+  [[nodiscard]] control::Origin Origin() const { return OriginOf(principal(), peer); }
 
   [[nodiscard]] wire::HttpResponse Respond(int status) const {
     return {out, status, loop.services().http_date(), response_options};

@@ -57,7 +57,7 @@ struct HttpOptions {
   std::vector<ProxyHeader> proxy_headers;
   /// Differences of paths that the servers behind proxies ignore.
   PathFolding fold_paths;
-  /// Names under which admin routes may be called without a token; see CheckAdminAccess.
+  /// Names under which admin routes may be called without a token; see CheckHttpAccess.
   std::vector<std::string> admin_hosts;
   /// For descriptors that name none.
   Micros descriptor_window = std::chrono::seconds(60);

@@ -166,8 +166,8 @@ void Ask(HttpExchange& exchange, Operation operation, void (*answer)(HttpCall&, 
   HttpCall& call = exchange.MakeCall(answer);
   Problem problem;
   if (!AskByQuery(exchange, operation, call.Add(), problem)) return exchange.RefuseCall(problem);
-  if (exchange.route->for_administrators) {
-    AuditOperation(exchange.admin(), exchange.peer, call.part(0).check);
+  if (exchange.route->is_administrative()) {
+    AuditOperation(exchange.services(), exchange.Origin(), call.part(0).check);
   }
 }
 

@@ -6,9 +6,12 @@
 #include <string_view>
 
 #include "api/http/exchange.h"
+#include "identity/principal.h"
 #include "wire/http_request.h"
 
 namespace sluice::api {
+
+using identity::Role;
 
 /// For routes that answer every method, OPTIONS too.
 inline constexpr wire::HttpMethod kAnyMethod = wire::HttpMethod::kOther;
@@ -28,10 +31,14 @@ struct HttpRoute {
   /// With parameters as in "/admin/v1/rules/{id}": each is a part of a segment, at least one byte.
   std::string_view path;
   wire::HttpMethod method;  ///< kGet answers HEAD, too.
-  bool for_administrators;
+  /// The least role that a caller needs. kChecker: only if the server requires tokens of checks.
+  Role role;
   void (*run)(HttpExchange& exchange);
   RouteUse use = RouteUse::kGeneral;
   std::string_view index_name{};  ///< Its name in the index at "/"; empty: not listed.
+
+  /// Whether it is for administrators, of whatever role.
+  [[nodiscard]] constexpr bool is_administrative() const { return role > Role::kChecker; }
 };
 
 /// All of them; those of one path are neighbours.

@@ -48,7 +48,7 @@ TEST(HttpRoutes, TwoParametersMayShareASegment) {
 TEST(HttpRoutes, EveryDocumentIsForAdministrators) {
   for (const HttpRoute& route : HttpRoutes()) {
     const bool must_be = route.use == RouteUse::kDocuments || route.path.starts_with("/admin/");
-    EXPECT_TRUE(route.for_administrators || !must_be) << route.path;
+    EXPECT_TRUE(route.is_administrative() || !must_be) << route.path;
   }
 }
 

@@ -147,9 +147,8 @@ void HttpSession::Refuse(const Problem& problem, const HttpResponseOptions& opti
 void HttpSession::Expect(const HttpRequest& request) {
   const auto routes = FindHttpRoutes(request.path);
   const HttpRoute* const route = FindMethod(routes, request.verb);
-  const bool welcome =
-      request.verb == wire::HttpMethod::kOptions ||
-      (route != nullptr && (!route->for_administrators || CheckAccess(request).granted));
+  const bool welcome = request.verb == wire::HttpMethod::kOptions ||
+                       (route != nullptr && CheckAccess(request, *route).granted);
   if (welcome) {
     ReplyNow() += wire::kHttpContinue;
     return;
@@ -161,7 +160,7 @@ void HttpSession::Expect(const HttpRequest& request) {
 void HttpSession::AllowDocument(const HttpRequest& request) {
   const HttpRoute* const route = FindMethod(FindHttpRoutes(request.path), request.verb);
   if (route == nullptr || route->use != RouteUse::kDocuments) return;
-  if (!CheckAccess(request).granted) return RefuseBody(request);
+  if (!CheckAccess(request, *route).granted) return RefuseBody(request);
   reader_.AllowLargeBody();
 }
 
@@ -215,16 +214,15 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
     response.Add("Allow", AllowedMethods(routes));
     return FinishWithProblem({.code = ProblemCode::kMethodNotAllowed}, response);
   }
-  if (peer_.is_reserved && route->use != RouteUse::kOperators && !route->for_administrators) {
+  if (peer_.is_reserved && route->use != RouteUse::kOperators && !route->is_administrative()) {
     HttpResponse response = exchange.Respond(503);
     response.Add("Retry-After", "1");
     return response.Finish();
   }
-  if (route->for_administrators) {
-    const AdminAccess access = CheckAccess(request);
-    if (access.closes) return Refuse(access.problem, exchange.response_options);
-    if (!access.granted) return RefuseAccess(access.problem, exchange);
-  }
+  Access access = CheckAccess(request, *route);
+  if (access.closes) return Refuse(access.problem, exchange.response_options);
+  if (!access.granted) return RefuseAccess(access.problem, exchange);
+  exchange.authenticated = std::move(access.principal);
   // Of calls that proxies hold, the type is that of a body which stays with them.
   if (!takes_any) {
     const BodyUse use = route->use == RouteUse::kDocuments ? BodyUse::kDocument : BodyUse::kJson;
@@ -235,8 +233,8 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
   route->run(exchange);
 }
 
-AdminAccess HttpSession::CheckAccess(const HttpRequest& request) const {
-  return CheckAdminAccess(loop_.services(), peer_, loop_.options().admin_hosts, request);
+Access HttpSession::CheckAccess(const HttpRequest& request, const HttpRoute& route) const {
+  return CheckHttpAccess(loop_.services(), peer_, loop_.options().admin_hosts, request, route.role);
 }
 
 void HttpSession::WriteReply(CheckCall& base, std::string& out) {

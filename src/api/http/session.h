@@ -16,7 +16,7 @@
 
 namespace sluice::api {
 
-struct AdminAccess;
+struct Access;
 struct HttpExchange;
 struct HttpRoute;
 
@@ -54,7 +54,7 @@ class HttpSession final : public CallSession {
   void AwaitWork(std::unique_ptr<HttpCall> call);
   void WriteReply(CheckCall& call, std::string& out) override;
   void Refuse(const Problem& problem, const wire::HttpResponseOptions& options);
-  [[nodiscard]] AdminAccess CheckAccess(const wire::HttpRequest& request) const;
+  [[nodiscard]] Access CheckAccess(const wire::HttpRequest& request, const HttpRoute& route) const;
 
   HttpLoop& loop_;
   const Peer peer_;

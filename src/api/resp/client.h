@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "api/admin/access.h"
 #include "api/admin/admin_services.h"
+#include "api/admin/audit_trail.h"
 #include "api/server_services.h"
 #include "resp/encoder.h"
 
@@ -15,14 +17,17 @@ struct RespClient {
   Peer peer;
   std::uint64_t id = 0;
   resp::Protocol protocol = resp::Protocol::kResp2;
-  bool showed_token = false;
-  bool quits = false;  ///< The last command asked for the end of the connection.
+  identity::PrincipalPointer login{};  ///< Of AUTH; null: the client has not shown a token.
+  bool quits = false;                  ///< The last command asked for the end of the connection.
   std::string name{};
   std::string library{};
   std::string library_version{};
 
-  [[nodiscard]] bool may_administer() const {
-    return MayAdminister(services.admin(), peer, showed_token);
+  /// Returns the client and what it may do: by its token; without one, as a local client of a
+  /// server that has none.
+  [[nodiscard]] const identity::Principal& principal() const {
+    if (login) return *login;
+    return peer.is_local && !services.admin().has_admin_token() ? *LocalPrincipal() : Anonymous();
   }
 };
 

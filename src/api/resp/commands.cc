@@ -8,6 +8,7 @@
 namespace sluice::api {
 namespace {
 
+using identity::Role;
 using limiter::CheckRequest;
 
 // Rules need no limits of a client's own.
@@ -24,7 +25,7 @@ constexpr RespCommand AnsweredAtOnce(std::string_view name, int arity, int most,
   return {.name = name,
           .arity = arity,
           .most = most,
-          .for_administrators = false,
+          .role = Role::kNone,
           .has_keys = false,
           .usage = {},
           .summary = summary,
@@ -33,8 +34,8 @@ constexpr RespCommand AnsweredAtOnce(std::string_view name, int arity, int most,
           .reply = nullptr};
 }
 
-constexpr RespCommand ForAdministrators(RespCommand command) {
-  command.for_administrators = true;
+constexpr RespCommand ForRole(Role role, RespCommand command) {
+  command.role = role;
   return command;
 }
 
@@ -43,7 +44,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "cl.throttle",
                 .arity = -5,
                 .most = 6,
-                .for_administrators = false,
+                .role = Role::kChecker,
                 .has_keys = true,
                 .usage = "CL.THROTTLE key max_burst count period [quantity]",
                 .summary = "Consumes from a token bucket with the caller's numbers.",
@@ -53,7 +54,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "sluice.check",
                 .arity = -3,
                 .most = 0,
-                .for_administrators = false,
+                .role = Role::kChecker,
                 .has_keys = false,
                 .usage = "SLUICE.CHECK attribute value [attribute value ...] [COST n]",
                 .summary = "Decides a call by the rules.",
@@ -63,7 +64,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "sluice.peek",
                 .arity = -3,
                 .most = 0,
-                .for_administrators = false,
+                .role = Role::kChecker,
                 .has_keys = false,
                 .usage = "SLUICE.PEEK attribute value [attribute value ...] [COST n]",
                 .summary = "Dry run of SLUICE.CHECK: consumes nothing.",
@@ -73,7 +74,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "sluice.reset",
                 .arity = -3,
                 .most = 0,
-                .for_administrators = true,
+                .role = Role::kOperator,
                 .has_keys = false,
                 .usage = "SLUICE.RESET attribute value [attribute value ...]",
                 .summary = "Resets the limits of a call.",
@@ -83,7 +84,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "sluice.grant",
                 .arity = -5,
                 .most = 0,
-                .for_administrators = true,
+                .role = Role::kOperator,
                 .has_keys = false,
                 .usage = "SLUICE.GRANT attribute value [attribute value ...] AMOUNT n",
                 .summary = "Grants extra units to the limits of a call.",
@@ -93,7 +94,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "del",
                 .arity = -2,
                 .most = 0,
-                .for_administrators = true,
+                .role = Role::kOperator,
                 .has_keys = true,
                 .usage = {},
                 .summary = "Deletes keys of CL.THROTTLE.",
@@ -103,7 +104,7 @@ constexpr std::array kCommands = {
     RespCommand{.name = "unlink",
                 .arity = -2,
                 .most = 0,
-                .for_administrators = true,
+                .role = Role::kOperator,
                 .has_keys = true,
                 .usage = {},
                 .summary = "Deletes keys of CL.THROTTLE.",
@@ -122,7 +123,7 @@ constexpr std::array kCommands = {
     AnsweredAtOnce("time", 1, 0, Time, "The server's time: seconds and microseconds."),
     AnsweredAtOnce("quit", -1, 0, Quit, "Closes the connection."),
     AnsweredAtOnce("reset", 1, 0, Reset, "Resets the connection."),
-    ForAdministrators(AnsweredAtOnce("dbsize", 1, 0, DbSize, "How many keys are held.")),
+    ForRole(Role::kViewer, AnsweredAtOnce("dbsize", 1, 0, DbSize, "How many keys are held.")),
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "api/resp/arguments.h"
 #include "api/resp/client.h"
 #include "api/resp/throttle.h"
+#include "identity/principal.h"
 #include "limiter/check_request.h"
 
 namespace sluice::api {
@@ -18,7 +19,8 @@ struct RespCommand {
   std::string_view name;  ///< In lower case.
   int arity;  ///< Arguments with the name, as Redis counts them: negative for "at least".
   int most;   ///< At most so many; 0: no bound.
-  bool for_administrators;
+  /// The least role that a client needs. kChecker: only if the server requires tokens of checks.
+  identity::Role role;
   bool has_keys;  ///< All arguments but the name, if it is variadic; else the first.
   std::string_view usage;
   std::string_view summary;
@@ -30,6 +32,8 @@ struct RespCommand {
               std::string& out);
   void (*reply)(const limiter::CheckRequest& check, std::string& out);
 
+  /// Whether it is for administrators, of whatever role.
+  [[nodiscard]] constexpr bool is_administrative() const { return role > identity::Role::kChecker; }
   [[nodiscard]] bool Takes(std::size_t arguments) const {
     const auto count = static_cast<int>(arguments);
     return (arity < 0 ? count >= -arity : count == arity) && (most == 0 || count <= most);

@@ -38,7 +38,8 @@ bool SetName(RespClient& client, std::string_view name, std::string& out) {
 
 // Without a token there is nothing to show, and any password is right for the one user there is, as
 // with Redis.
-bool LogIn(RespClient& client, std::string_view user, std::string_view token, std::string& out) {
+bool Authenticate(RespClient& client, std::string_view user, std::string_view token,
+                  std::string& out) {
   using identity::TokenVerdict;
   const bool is_known = user == "default" || user == "admin";
   if (!client.services.admin().has_admin_token()) {
@@ -46,18 +47,18 @@ bool LogIn(RespClient& client, std::string_view user, std::string_view token, st
     return is_known;
   }
   // A user that is not known is a wrong guess like any other.
-  const TokenVerdict verdict = CheckAdminToken(client.services, Protocol::kResp, client.peer,
-                                               is_known ? token : std::string_view());
-  if (verdict == TokenVerdict::kLimited) {
+  Login login =
+      LogIn(client.services, Protocol::kResp, client.peer, is_known ? token : std::string_view());
+  if (login.verdict == TokenVerdict::kLimited) {
     AppendError(out, "ERR too many wrong passwords from this address, try again in a few seconds");
     client.quits = true;
     return false;
   }
-  if (verdict != TokenVerdict::kRight) {
+  if (login.verdict != TokenVerdict::kRight) {
     AppendError(out, kWrongPassword);
     return false;
   }
-  client.showed_token = true;
+  client.login = std::move(login.principal);
   return true;
 }
 
@@ -113,7 +114,7 @@ std::string DescribeClient(const RespClient& client) {
   std::string line = "id=" + std::to_string(client.id);
   line.append(" addr=").append(AddressOf(client.peer));
   line.append(" name=").append(client.name).append(" db=0");
-  line.append(" user=").append(client.showed_token ? "admin" : "default");
+  line.append(" user=").append(client.login ? std::string_view(client.login->name) : "default");
   line.append(" lib-name=").append(client.library);
   line.append(" lib-ver=").append(client.library_version);
   line.append(client.protocol == resp::Protocol::kResp3 ? " resp=3\n" : " resp=2\n");
@@ -157,7 +158,7 @@ void Echo(RespClient& /*client*/, RespArguments arguments, std::string& out) {
 void Hello(RespClient& client, RespArguments arguments, std::string& out) {
   HelloOptions options;
   if (!ReadHello(arguments, options, out)) return;
-  if (options.logs_in && !LogIn(client, options.user, options.token, out)) return;
+  if (options.logs_in && !Authenticate(client, options.user, options.token, out)) return;
   if (options.sets_name && !SetName(client, options.name, out)) return;
   if (options.version != 0) {
     client.protocol = options.version == 3 ? resp::Protocol::kResp3 : resp::Protocol::kResp2;
@@ -189,7 +190,7 @@ void Auth(RespClient& client, RespArguments arguments, std::string& out) {
                        "user. Are you sure your configuration is correct?");
   }
   const std::string_view user = names_user ? arguments[1] : std::string_view("default");
-  if (LogIn(client, user, arguments.back(), out)) AppendSimpleString(out, "OK");
+  if (Authenticate(client, user, arguments.back(), out)) AppendSimpleString(out, "OK");
 }
 
 void Select(RespClient& /*client*/, RespArguments arguments, std::string& out) {
@@ -206,7 +207,7 @@ void Quit(RespClient& client, RespArguments /*arguments*/, std::string& out) {
 
 void Reset(RespClient& client, RespArguments /*arguments*/, std::string& out) {
   client.protocol = resp::Protocol::kResp2;
-  client.showed_token = false;
+  client.login.reset();
   client.name.clear();
   AppendSimpleString(out, "RESET");
 }

@@ -67,7 +67,7 @@ class RespLoop {
   CheckBatch batch_;
   CallPool<RespCall> calls_;
   std::vector<std::string_view> shown_;
-  std::vector<identity::KeyDigest::Room> rooms_;
+  std::vector<identity::KeyDigest::Buffer> rooms_;
   std::string refusal_;
 };
 

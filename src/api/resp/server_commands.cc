@@ -33,9 +33,9 @@ std::array<std::pair<std::string_view, std::string>, 6> ServerParameters(
 }
 
 void AppendFlags(const RespCommand& command, std::string& out) {
-  AppendArrayHeader(out, command.for_administrators ? 2 : 1);
+  AppendArrayHeader(out, command.is_administrative() ? 2 : 1);
   AppendSimpleString(out, command.ask != nullptr ? "write" : "fast");
-  if (command.for_administrators) AppendSimpleString(out, "admin");
+  if (command.is_administrative()) AppendSimpleString(out, "admin");
 }
 
 // As Redis 6: clients of later ones take it too.
@@ -188,7 +188,7 @@ void Info(RespClient& client, RespArguments arguments, std::string& out) {
     AppendField("role", "master", text);
     AppendField("connected_slaves", "0", text);
   }
-  if (client.may_administer() && Wants(arguments, "sluice")) {
+  if (client.principal().Has(identity::Role::kViewer) && Wants(arguments, "sluice")) {
     text += "# Sluice\r\n";
     AppendField("enforcement", LabelOf(client.services.admin().enforcement()), text);
     AppendField("rules_version", std::to_string(client.services.admin().rules().Status().version),

@@ -46,12 +46,16 @@ void AppendUnknownCommand(RespArguments arguments, std::string& out) {
 }
 
 void AppendForbidden(const RespClient& client, const RespCommand& command, std::string& out) {
-  std::string message(
-      client.services.admin().has_admin_token() ? "NOAUTH Authentication required: '" : "NOPERM '");
+  const bool needs_login = !client.login && client.services.admin().has_admin_token();
+  std::string message(needs_login ? "NOAUTH Authentication required: '" : "NOPERM '");
   message.append(command.name);
-  message.append(client.services.admin().has_admin_token()
-                     ? "' needs the admin token"
-                     : "' is for local clients only, as no admin token is configured");
+  if (client.login) {
+    message.append("' needs the role ").append(LabelOf(command.role));
+    message.append(", the caller has ").append(LabelOf(client.login->role));
+  } else {
+    message.append(needs_login ? "' needs the admin token"
+                               : "' is for local clients only, as no admin token is configured");
+  }
   resp::AppendError(out, message);
 }
 
@@ -143,7 +147,7 @@ void RespSession::RunCommand(RespArguments arguments) {
   if (!command->Takes(arguments.size())) {
     return AppendWrongArity(command->name, command->usage, ReplyNow());
   }
-  if (command->for_administrators && !client_.may_administer()) {
+  if (command->is_administrative() && !client_.principal().Has(command->role)) {
     return AppendForbidden(client_, *command, ReplyNow());
   }
   if (command->ask != nullptr) return Ask(*command, arguments);
@@ -158,19 +162,21 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   call->command = &command;
   call->is_long = BytesOf(arguments) > kMaxPooled;
   CheckRequest& check = call->Add().check;
-  if (!command.for_administrators) AddCertificate(client_.peer, check);
+  if (!command.is_administrative()) AddCertificate(client_.peer, check);
   std::string& refusal = loop_.refusal();
   if (!command.ask(loop_.throttle_limits(), loop_.Shown(command, arguments), check, refusal)) {
     ReplyNow() += refusal;
     refusal.clear();
     return loop_.GiveBack(std::move(call));
   }
-  if (check.own_limits() == 0 && !command.for_administrators &&
+  if (check.own_limits() == 0 && !command.is_administrative() &&
       loop_.services().requires_identity() && !HasIdentity(check)) {
     resp::AppendError(ReplyNow(), kNoIdentityReply);
     return loop_.GiveBack(std::move(call));
   }
-  if (command.for_administrators) AuditOperation(loop_.services().admin(), client_.peer, check);
+  if (command.is_administrative()) {
+    AuditOperation(loop_.services(), OriginOf(client_.principal(), client_.peer), check);
+  }
   Submit(*call.release());  // GiveBack owns it again.
 }
 

@@ -52,11 +52,11 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   // ---- AdminServices
 
   [[nodiscard]] bool has_admin_token() const override { return !token.empty(); }
-  [[nodiscard]] identity::TokenVerdict CheckToken(std::string_view shown,
-                                                  const std::optional<Address>& from,
-                                                  identity::Lockout lockout) override {
+  [[nodiscard]] Login CheckToken(std::string_view shown, const std::optional<Address>& from,
+                                 identity::Lockout lockout) override {
     if (!guard) guard.emplace(token);
-    return guard->Check(shown, from, lockout, SteadyTime{});
+    return {.verdict = guard->Check(shown, from, lockout, SteadyTime{}),
+            .principal = identity::BootstrapPrincipal()};
   }
   Health CheckHealth() override { return health; }
   Live<match::RuleSet>& rules() override { return live; }

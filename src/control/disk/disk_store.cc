@@ -52,6 +52,7 @@ Result<std::unique_ptr<DiskStore>> DiskStore::Open(StateDirectory& directory, co
   std::unique_ptr<DiskStore> store(new DiskStore(directory, clock, std::move(*audit)));
   if (auto error = store->LoadCurrent()) return *error;
   if (auto error = store->LoadVersions()) return *error;
+  if (auto error = store->LoadRecords()) return *error;
   (void)store->AppendPending();  // A full disk does not prevent reading.
   return store;
 }
@@ -108,6 +109,11 @@ std::optional<Error> DiskStore::LoadVersions() {
 Result<std::optional<VersionRef>> DiskStore::ReadCurrent() {
   const std::lock_guard lock(mutex_);
   return current_;
+}
+
+Result<StoreHead> DiskStore::ReadHead() {
+  const std::lock_guard lock(mutex_);
+  return StoreHead{.version = current_, .records = records_.cursor()};
 }
 
 Result<std::optional<Version>> DiskStore::ReadVersion(const VersionId& id) {

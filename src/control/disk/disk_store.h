@@ -13,8 +13,11 @@
 
 #include "control/control_store.h"
 #include "control/disk/audit_log.h"
+#include "control/disk/record_log.h"
 #include "control/disk/state_directory.h"
+#include "control/node_reports.h"
 #include "control/notifier.h"
+#include "control/record_table.h"
 
 namespace sluice::control {
 
@@ -22,11 +25,14 @@ namespace sluice::control {
 ///
 ///     versions/<epoch>.<number>   one immutable file for each version
 ///     current                     the current version and the audit record of its commit
+///     records                     all records, and the writes since (record_log.h)
 ///     audit/<sequence>.jsonl      the audit log
 ///
 /// A commit writes the version, replaces `current` (from then on it is committed), then appends the
 /// record to the log. If the process ends before, or the disk is full, the record is appended from
-/// `current` later. Nodes are kept in memory: there is only this one.
+/// `current` later. A write of records is one batch in `records`, with the audit record, which is
+/// then appended to the log in the same way. Nodes and their reports are kept in memory: there is
+/// only this one.
 ///
 /// Thread-safe: one lock, which is held while files are written.
 class DiskStore final : public ControlStore {
@@ -35,10 +41,20 @@ class DiskStore final : public ControlStore {
   static Result<std::unique_ptr<DiskStore>> Open(StateDirectory& directory, const Clock& clock);
 
   Result<std::optional<VersionRef>> ReadCurrent() override;
+  Result<StoreHead> ReadHead() override;
   Result<std::optional<Version>> ReadVersion(const VersionId& id) override;
   Result<std::vector<VersionInfo>> ListVersions() override;
   Result<CommitResult> Commit(const Version& version, const std::optional<VersionRef>& expected,
                               const AuditEvent& event) override;
+  Result<RecordWriteResult> WriteRecords(std::span<const RecordWrite> writes,
+                                         const AuditEvent& event) override;
+  Result<RecordPage> ReadRecords(const RecordCursor& after, std::size_t count) override;
+  Result<RecordWriteResult> RestoreRecords(std::span<const Record> records,
+                                           const RecordCursor& expected, const RecordCursor& base,
+                                           const AuditEvent& event) override;
+  Result<bool> WriteNodeReport(std::string_view name, const NodeReport& report,
+                               Micros ttl) override;
+  Result<std::vector<NodeReport>> ReadNodeReports(std::string_view name) override;
   Result<AuditRecord> AppendAudit(const AuditEvent& event) override;
   Result<std::vector<AuditRecord>> ReadAudit(std::uint64_t before, std::size_t count) override;
   Result<WallTime> WriteNode(const NodeRecord& node) override;
@@ -49,10 +65,14 @@ class DiskStore final : public ControlStore {
 
  private:
   DiskStore(StateDirectory& directory, const Clock& clock, AuditLog audit)
-      : directory_(directory), clock_(clock), audit_(std::move(audit)) {}
+      : directory_(directory),
+        clock_(clock),
+        audit_(std::move(audit)),
+        record_log_(directory, "records") {}
 
   std::optional<Error> LoadCurrent();
   std::optional<Error> LoadVersions();
+  std::optional<Error> LoadRecords();
   Result<CommitResult> CommitLocked(const Version& version,
                                     const std::optional<VersionRef>& expected,
                                     const AuditEvent& event);
@@ -66,10 +86,13 @@ class DiskStore final : public ControlStore {
 
   std::mutex mutex_;  ///< Guards all that follows.
   AuditLog audit_;
-  std::optional<AuditRecord> pending_;  ///< Of the current version, not in the log yet.
+  std::optional<AuditRecord> pending_;  ///< Of the last change, not in the log yet.
   std::optional<VersionRef> current_;
   std::map<VersionId, VersionInfo> versions_;
   std::map<std::string, NodeRecord> nodes_;
+  NodeReports reports_;
+  RecordLog record_log_;
+  RecordTable records_;
 };
 
 }  // namespace sluice::control

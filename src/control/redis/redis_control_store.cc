@@ -7,76 +7,21 @@
 #include "base/parse_number.h"
 #include "base/random.h"
 #include "control/record_text.h"
+#include "control/redis/replies.h"
 #include "control/redis/scripts.h"
-#include "redis/error_reply.h"
 #include "resp/encoder.h"
 
 namespace sluice::control {
 namespace {
 
-constexpr std::string_view kPointerFormat = "1";
 constexpr std::string_view kReplicaWait = "500";  // ms
-// Clients that append at the same time; each attempt that fails is another's success.
-constexpr int kMaxAttempts = 200;
-
-enum class ScriptStatus : std::uint8_t { kOtherPointer = 0, kDone = 1, kOtherRecord = 2 };
-
 std::string PointerOf(const VersionRef& ref) {
   return std::string(kPointerFormat) + ' ' + ToText(ref.id) + ' ' + ref.hash;
 }
 
-std::string_view TakeWord(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
-}
-
-Result<VersionRef> ParseRedisPointer(std::string_view text) {
-  const std::string_view format = TakeWord(text);
-  const auto id = ParseVersionId(TakeWord(text));
-  const auto number = ParseNumber<std::uint64_t>(format);
-  if (number && *number > kRecordFormat) {
-    return Error{ErrorCode::kStoreError,
-                 "pointer of format " + std::string(format) + ", which is newer than this build"};
-  }
-  if (format != kPointerFormat || !id || id->epoch == 0 || text.empty()) {
-    return Error{ErrorCode::kForeignValue, "not a pointer to a version"};
-  }
-  return VersionRef{.id = *id, .hash = std::string(text)};
-}
-
 Result<VersionInfo> ParseStoredInfo(std::string_view value) {
-  TakeWord(value);  // The nonce.
+  (void)TakeWord(value);  // The nonce.
   return ParseVersionInfo(value);
-}
-
-// A default one if there is none.
-Result<AuditRecord> ParseLastRecord(std::string_view text) {
-  if (text.empty()) return AuditRecord{};
-  return ParseAuditRecord(text);
-}
-
-std::optional<Error> ErrorOf(const redis::CallResult& result) {
-  if (!result) {
-    const redis::CallError& error = result.error();
-    return Error{error.execution == redis::Execution::kNotSent ? ErrorCode::kStoreUnavailable
-                                                               : ErrorCode::kStoreTimeout,
-                 error.message};
-  }
-  if (!result.reply().is_error()) return std::nullopt;
-  const std::string_view code = redis::CodeOf(result.reply());
-  ErrorCode mapped = ErrorCode::kStoreError;
-  if (code == "WRONGTYPE" || result.reply().text().find("WRONGTYPE") != std::string_view::npos) {
-    mapped = ErrorCode::kForeignValue;
-  } else if (redis::MayPass(code) && code != "READONLY") {
-    mapped = ErrorCode::kStoreUnavailable;
-  }
-  return Error{mapped, "Redis refused: " + std::string(result.reply().text())};
-}
-
-Error UnexpectedReply(resp::Value reply) {
-  return {ErrorCode::kStoreError, "unexpected reply of Redis: " + resp::Describe(reply)};
 }
 
 }  // namespace
@@ -95,6 +40,11 @@ RedisControlStore::RedisControlStore(RedisControlOptions options)
       audit_(channel_ + ":audit"),
       nodes_(channel_ + ":nodes"),
       seen_(channel_ + ":seen"),
+      state_(channel_ + ":state"),
+      records_(channel_ + ":records"),
+      changes_(channel_ + ":changes"),
+      removed_(channel_ + ":removed"),
+      writes_(channel_ + ":writes"),
       client_(options_.redis) {}
 
 RedisControlStore::~RedisControlStore() {
@@ -210,7 +160,7 @@ Result<CommitResult> RedisControlStore::Commit(const Version& version,
   const std::string versions_kept = std::to_string(kVersionsKept);
   const std::string records_kept = std::to_string(kAuditRecordsKept);
   auto last_text = ReadLastRecord();
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAppendAttempts; ++attempt) {
     if (!last_text) return last_text.error();
     const auto last = ParseLastRecord(*last_text);
     if (!last) return Describe(last.error(), audit_);
@@ -240,7 +190,7 @@ Result<CommitResult> RedisControlStore::Commit(const Version& version,
         if (!current) return Describe(current.error(), current_);
         return CommitResult{.current = std::move(*current)};
       }
-      case ScriptStatus::kOtherRecord:
+      default:
         last_text = std::string(value.at(2).text());
     }
   }
@@ -268,7 +218,7 @@ std::optional<bool> RedisControlStore::AwaitReplica(std::uint64_t connects) {
 Result<AuditRecord> RedisControlStore::AppendAudit(const AuditEvent& event) {
   const std::string records_kept = std::to_string(kAuditRecordsKept);
   auto last_text = ReadLastRecord();
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAppendAttempts; ++attempt) {
     if (!last_text) return last_text.error();
     const auto last = ParseLastRecord(*last_text);
     if (!last) return Describe(last.error(), audit_);

@@ -39,10 +39,16 @@ struct RedisControlOptions {
 ///     audit       list     audit records, in order
 ///     nodes       hash     node → "<last seen, µs> <node record>"
 ///     seen        zset     node → last seen, µs
+///     state       hash     of the records: format, epoch, sequence, time, floor, counts
+///     records     hash     "<kind>:<id>" → record (record_scripts.h)
+///     changes     zset     "<kind>:<id>" → sequence number, also of removed records
+///     removed     zset     "<kind>:<id>" → sequence number, of the removed records that are kept
+///     writes      zset     "<sequence>:<time>:<nonce>" → sequence number, of the last writes
+///     report:<name>, report:<name>:expiry   hash, zset   reports of nodes
 ///
-/// A commit is one script. It is never sent twice; if its reply is lost, the nonce shows whether it
-/// has happened. Times are those of Redis. A commit publishes the version's number on the channel
-/// `sluice:v1:control:{<name>}`.
+/// A commit, or a write of records, is one script. It is never sent twice; if its reply is lost,
+/// the nonce shows whether it has happened. Times are those of Redis. A commit publishes the
+/// version's number on the channel `sluice:v1:control:{<name>}`.
 class RedisControlStore final : public ControlStore {
  public:
   explicit RedisControlStore(RedisControlOptions options);
@@ -51,10 +57,20 @@ class RedisControlStore final : public ControlStore {
   RedisControlStore& operator=(const RedisControlStore&) = delete;
 
   Result<std::optional<VersionRef>> ReadCurrent() override;
+  Result<StoreHead> ReadHead() override;
   Result<std::optional<Version>> ReadVersion(const VersionId& id) override;
   Result<std::vector<VersionInfo>> ListVersions() override;
   Result<CommitResult> Commit(const Version& version, const std::optional<VersionRef>& expected,
                               const AuditEvent& event) override;
+  Result<RecordWriteResult> WriteRecords(std::span<const RecordWrite> writes,
+                                         const AuditEvent& event) override;
+  Result<RecordPage> ReadRecords(const RecordCursor& after, std::size_t count) override;
+  Result<RecordWriteResult> RestoreRecords(std::span<const Record> records,
+                                           const RecordCursor& expected, const RecordCursor& base,
+                                           const AuditEvent& event) override;
+  Result<bool> WriteNodeReport(std::string_view name, const NodeReport& report,
+                               Micros ttl) override;
+  Result<std::vector<NodeReport>> ReadNodeReports(std::string_view name) override;
   Result<AuditRecord> AppendAudit(const AuditEvent& event) override;
   Result<std::vector<AuditRecord>> ReadAudit(std::uint64_t before, std::size_t count) override;
   Result<WallTime> WriteNode(const NodeRecord& node) override;
@@ -71,6 +87,11 @@ class RedisControlStore final : public ControlStore {
 
   Reply Call(std::span<const std::string_view> command);
   Reply Call(std::initializer_list<std::string_view> command);
+  /// Runs a script that writes records, given the newest audit record and the next one.
+  using SendRecords = std::function<Reply(std::string_view last, const std::string& record)>;
+  Result<RecordWriteResult> SendUntilAudited(const AuditEvent& event, std::string_view nonce,
+                                             const SendRecords& send);
+  std::optional<RecordCursor> FindWrite(std::string_view nonce);
   Result<std::string> ReadLastRecord();
   Result<std::optional<VersionId>> FindNewest(std::uint64_t number);
   bool HasHappened(const VersionId& id, std::string_view nonce);
@@ -79,7 +100,9 @@ class RedisControlStore final : public ControlStore {
 
   const RedisControlOptions options_;
   const std::string channel_;
-  const std::string current_, versions_, texts_, ids_, audit_, nodes_, seen_;  ///< Keys.
+  /// Keys.
+  const std::string current_, versions_, texts_, ids_, audit_, nodes_, seen_;
+  const std::string state_, records_, changes_, removed_, writes_;
   Notifier notifier_;
   redis::BlockingClient client_;
   std::unique_ptr<redis::Subscription> subscription_;  ///< On the client's thread.

@@ -73,6 +73,18 @@ class RedisUserTest : public ::testing::Test {
     note(store.ListNodes());
     note(store.RemoveNode("a"));
     note(store.Now());
+    note(store.ReadHead());
+    note(store.WriteRecords(
+        std::vector<RecordWrite>{{.kind = RecordKind::kEntry, .id = "a", .text = "1"}},
+        {.action = "entry.put"}));
+    note(store.ReadRecords({}, 10));
+    if (const auto head = store.ReadHead()) {
+      note(store.RestoreRecords(
+          std::vector<Record>{{.kind = RecordKind::kEntry, .id = "a", .text = "1"}}, head->records,
+          {.epoch = head->records.epoch + 1, .sequence = 10}, {.action = "records.restore"}));
+    }
+    note(store.WriteNodeReport("top", {.node = "a", .text = "1"}, std::chrono::hours(1)));
+    note(store.ReadNodeReports("top"));
     return errors;
   }
 
@@ -113,6 +125,21 @@ TEST_F(RedisUserTest, ACommitWithoutAPermissionChangesNothing) {
     ASSERT_FALSE(result) << word;
     EXPECT_EQ(result.error().code, ErrorCode::kStoreError) << word;
     EXPECT_THAT(result.error().message, HasSubstr("no permission to run")) << word;
+    EXPECT_EQ(server_.Do("DBSIZE").value().integer(), 0) << word;
+  }
+}
+
+TEST_F(RedisUserTest, AWriteOfRecordsWithoutAPermissionChangesNothing) {
+  for (const char* word : {"+hset", "+hdel", "+hmget", "+rpush", "+ltrim", "+zrange"}) {
+    Allow(Join(user_) + Join(control_, word));
+    RedisControlStore store(options_);
+    const auto result = store.WriteRecords(
+        std::vector<RecordWrite>{{.kind = RecordKind::kEntry, .id = "a", .text = "1"}}, {});
+    ASSERT_FALSE(result) << word;
+    EXPECT_EQ(result.error().code, ErrorCode::kStoreError) << word;
+    EXPECT_THAT(result.error().message,
+                AnyOf(HasSubstr("permission"), HasSubstr("can't run this command")))
+        << word;
     EXPECT_EQ(server_.Do("DBSIZE").value().integer(), 0) << word;
   }
 }

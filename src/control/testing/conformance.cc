@@ -318,7 +318,15 @@ constexpr auto kCases = std::to_array<ConformanceCase>({
 
 }  // namespace
 
-std::span<const ConformanceCase> ConformanceCases() { return kCases; }
+std::span<const ConformanceCase> ConformanceCases() {
+  static const std::vector<ConformanceCase> all = [] {
+    std::vector<ConformanceCase> cases(kCases.begin(), kCases.end());
+    const auto records = RecordConformanceCases();
+    cases.insert(cases.end(), records.begin(), records.end());
+    return cases;
+  }();
+  return all;
+}
 
 Version NextVersion(const std::optional<VersionRef>& current, std::string text) {
   VersionId id{.epoch = 1, .number = 1};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/control_store.h"
+#include "control/record_table.h"
 
 namespace sluice::control::testing {
 
@@ -36,6 +37,9 @@ struct ConformanceCase {
 /// The behavior of every control store. Each case needs an empty one.
 std::span<const ConformanceCase> ConformanceCases();
 
+/// Those of records, which ConformanceCases includes.
+std::span<const ConformanceCase> RecordConformanceCases();
+
 /// Names the tests that are made of the cases.
 // NOLINTNEXTLINE(readability-identifier-naming): a function in all but form, for GoogleTest's sake.
 inline constexpr auto NameOfCase = [](const auto& info) { return std::string(info.param.name); };
@@ -44,6 +48,8 @@ inline constexpr auto NameOfCase = [](const auto& info) { return std::string(inf
 [[nodiscard]] Version NextVersion(const std::optional<VersionRef>& current, std::string text);
 /// Commits a text in place of whatever is current; fails the test if that fails.
 VersionRef CommitText(ControlStore& store, const std::string& text);
+/// Reads all records of a store; fails the test if that fails.
+[[nodiscard]] RecordTable ReadRecordTable(ControlStore& store);
 /// Returns the problem of a store's history, or "": the current version is the newest of the list,
 /// numbers ascend, all texts match their hashes, and the audit log is one unbroken chain.
 [[nodiscard]] std::string FindHistoryProblem(ControlStore& store);

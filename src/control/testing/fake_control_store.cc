@@ -38,6 +38,12 @@ Result<std::optional<VersionRef>> FakeControlStore::ReadCurrent() {
   return content_.current;
 }
 
+Result<StoreHead> FakeControlStore::ReadHead() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return *failure_;
+  return StoreHead{.version = content_.current, .records = content_.records.cursor()};
+}
+
 Result<std::optional<Version>> FakeControlStore::ReadVersion(const VersionId& id) {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
@@ -86,6 +92,73 @@ Result<CommitResult> FakeControlStore::Commit(const Version& version,
 const AuditRecord& FakeControlStore::AppendLocked(const AuditEvent& event) {
   const AuditRecord last = content_.audit.empty() ? AuditRecord{} : content_.audit.back();
   return content_.audit.emplace_back(NextRecord(last, event));
+}
+
+Result<RecordWriteResult> FakeControlStore::WriteRecords(std::span<const RecordWrite> writes,
+                                                         const AuditEvent& event) {
+  if (auto problem = FindRecordProblem(writes)) return *problem;
+  return ApplyRecords([&](const RecordTable& table) { return table.Prepare(writes, clock_.Now()); },
+                      /*is_restore=*/false, event);
+}
+
+Result<RecordWriteResult> FakeControlStore::RestoreRecords(std::span<const Record> records,
+                                                           const RecordCursor& expected,
+                                                           const RecordCursor& base,
+                                                           const AuditEvent& event) {
+  return ApplyRecords(
+      [&](const RecordTable& table) {
+        return table.PrepareRestore(records, expected, base, clock_.Now());
+      },
+      /*is_restore=*/true, event);
+}
+
+Result<RecordWriteResult> FakeControlStore::ApplyRecords(const PrepareRecords& prepare,
+                                                         bool is_restore, const AuditEvent& event) {
+  std::optional<Error> answer;
+  RecordTable::Plan plan;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return *failure_;
+    plan = prepare(content_.records);
+    if (plan.result.outcome != RecordWriteOutcome::kWritten) return plan.result;
+    if (is_restore) {
+      content_.records.Reset(plan.records, plan.result.cursor);
+    } else {
+      content_.records.Apply(plan.records, plan.result.cursor);
+    }
+    AppendLocked(event);
+    answer = commit_answer_;
+  }
+  notifier_.Notify();
+  if (answer) return *answer;
+  return plan.result;
+}
+
+Result<RecordPage> FakeControlStore::ReadRecords(const RecordCursor& after, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return *failure_;
+  ++record_reads_;
+  return content_.records.Read(after, count, clock_.Now());
+}
+
+int FakeControlStore::record_reads() const {
+  const std::lock_guard lock(mutex_);
+  return record_reads_;
+}
+
+Result<bool> FakeControlStore::WriteNodeReport(std::string_view name, const NodeReport& report,
+                                               Micros ttl) {
+  if (auto problem = FindReportProblem(name, report, ttl)) return *problem;
+  const std::lock_guard lock(mutex_);
+  if (failure_) return *failure_;
+  reports_.Write(name, report, clock_.Now() + ttl);
+  return true;
+}
+
+Result<std::vector<NodeReport>> FakeControlStore::ReadNodeReports(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return *failure_;
+  return reports_.Read(name, clock_.Now());
 }
 
 Result<AuditRecord> FakeControlStore::AppendAudit(const AuditEvent& event) {
