@@ -12,7 +12,7 @@ std::string Normal(std::string_view host) {
   return std::string(NormalizeHost(host, buffer));
 }
 
-TEST(HostName, UpperCaseAPortAndADotAtTheEndMakeNoOtherHost) {
+TEST(HostName, CasePortAndTrailingDotAreIgnored) {
   for (const char* host :
        {"api.example.com", "API.example.com", "api.Example.COM.", "api.example.com:443",
         "API.EXAMPLE.COM.:8443", "api.example.com:", "api.example.com..", "api.example.com:http"}) {
@@ -30,7 +30,7 @@ TEST(HostName, AnAddressIsWrittenInOneWayWithoutBrackets) {
   EXPECT_EQ(Normal("192.0.2.1."), "192.0.2.1");
 }
 
-TEST(HostName, WhatIsNoHostIsStillWrittenInOneWay) {
+TEST(HostName, InvalidHostsAreNormalizedToo) {
   EXPECT_EQ(Normal(""), "");
   EXPECT_EQ(Normal(":80"), "");
   EXPECT_EQ(Normal("."), "");

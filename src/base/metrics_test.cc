@@ -45,7 +45,7 @@ struct WithoutRow {
 };
 static_assert(!HasAllMetrics<WithoutRow>);
 
-TEST(MetricsTest, ASumHasEveryNumberOnce) {
+TEST(MetricsTest, ASumIncludesEveryNumberOnce) {
   Numbers one;
   one.calls.Add(3);
   one.level.Add(-2);

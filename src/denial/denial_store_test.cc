@@ -72,7 +72,7 @@ class DenialStoreTest : public ::testing::Test {
   std::deque<Asked> asked_;
 };
 
-TEST_F(DenialStoreTest, WhatTheStoreDeniedIsDeniedWithoutAskingIt) {
+TEST_F(DenialStoreTest, ARememberedDenialIsAnsweredWithoutTheStore) {
   Exhaust("alice");
   EXPECT_EQ(remembered_, 1);
   const int calls = store_.calls;
@@ -91,13 +91,13 @@ TEST_F(DenialStoreTest, WhatTheStoreDeniedIsDeniedWithoutAskingIt) {
   EXPECT_TRUE(AskAndWait({UseOf("bob")}).allowed());
 }
 
-TEST_F(DenialStoreTest, ItHoldsNoLongerThanTheStoreSaid) {
+TEST_F(DenialStoreTest, ADenialIsRememberedNoLongerThanItsRetryAfter) {
   Exhaust("alice");
   Pass(seconds(12));
   EXPECT_TRUE(AskAndWait({UseOf("alice")}).allowed());
 }
 
-TEST_F(DenialStoreTest, OneCallAtATimeAsksTheStoreAgain) {
+TEST_F(DenialStoreTest, OneCallAtATimeIsSentAsARealCheck) {
   Exhaust("alice");
   store_.ForgetAll();  // As somebody does who deletes the key.
   Pass(kFirstRecheck);
@@ -111,7 +111,7 @@ TEST_F(DenialStoreTest, OneCallAtATimeAsksTheStoreAgain) {
   EXPECT_TRUE(AskAndWait({UseOf("alice")}).allowed());
 }
 
-TEST_F(DenialStoreTest, WhileTheStoreFailsWhatWasDeniedStaysSoUntilItsTime) {
+TEST_F(DenialStoreTest, WhileTheStoreFailsADenialHoldsUntilItsRetryAfter) {
   Exhaust("alice");
   store_.fails = ErrorCode::kStoreUnavailable;
   for (int i = 0; i < 11; ++i) {
@@ -126,7 +126,7 @@ TEST_F(DenialStoreTest, WhileTheStoreFailsWhatWasDeniedStaysSoUntilItsTime) {
   EXPECT_FALSE(AskAndWait({UseOf("bob")}).call.ok);
 }
 
-TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongIsAnsweredThenAndTheStoreIsStillHeard) {
+TEST_F(DenialStoreTest, AShortTimeoutEndsTheCallAndTheLateResultIsRemembered) {
   for (int i = 0; i < 5; ++i) AskAndWait({UseOf("alice")});
   Asked& hurried = Ask({UseOf("alice")}, Operation::kCheck, milliseconds(10));
   EXPECT_EQ(woken_, now_ + milliseconds(10));
@@ -142,7 +142,7 @@ TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongIsAnsweredThenAndTheStoreIsSti
   EXPECT_FALSE(next.allowed());
 }
 
-TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongGetsTheWholeAnswerInTime) {
+TEST_F(DenialStoreTest, AShortTimeoutDoesNotChangeAResultInTime) {
   const Asked& asked = Ask({UseOf("alice", 2)}, Operation::kCheck, milliseconds(10));
   store_.AnswerAll();
   EXPECT_TRUE(asked.allowed());
@@ -154,7 +154,7 @@ TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongGetsTheWholeAnswerInTime) {
   EXPECT_EQ(asked.times_done, 1);
 }
 
-TEST_F(DenialStoreTest, ARealCheckThatComesTooLateForItsCallerIsDenied) {
+TEST_F(DenialStoreTest, ARealCheckThatTimesOutForItsCallerIsDenied) {
   Exhaust("alice");
   Pass(kFirstRecheck);
   const Asked& probe = Ask({UseOf("alice")}, Operation::kCheck, milliseconds(10));
@@ -167,7 +167,7 @@ TEST_F(DenialStoreTest, ARealCheckThatComesTooLateForItsCallerIsDenied) {
   EXPECT_EQ(probe.times_done, 1);
 }
 
-TEST_F(DenialStoreTest, ResetsGrantsAndRefundsDropItWhenTheyAreAnsweredAndForWhatIsSentBehind) {
+TEST_F(DenialStoreTest, ResetsGrantsAndRefundsDropDenialsWhenSentAndWhenAnswered) {
   for (const Operation operation : {Operation::kReset, Operation::kGrant, Operation::kAdjust}) {
     Exhaust("alice");
     KeyUse use = UseOf("alice", operation == Operation::kGrant ? 5 : 0);
@@ -227,7 +227,7 @@ TEST_F(DenialStoreTest, AnyLimitOfACallDeniesItAndNothingIsTakenFromTheOthers) {
   store_.AnswerAll();
 }
 
-TEST_F(DenialStoreTest, WhatTwoUsesOfOneKeyCostTogetherIsNotTheCostOfOne) {
+TEST_F(DenialStoreTest, TheTotalCostOfTwoUsesOfOneKeyIsNotRememberedAsTheCostOfOne) {
   EXPECT_FALSE(AskAndWait({UseOf("alice", 3), UseOf("alice", 3)}).allowed());
   EXPECT_TRUE(AskAndWait({UseOf("alice", 3)}).allowed());
 }
@@ -252,7 +252,7 @@ TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
   EXPECT_EQ(remembered_, 0);
 }
 
-TEST_F(DenialStoreTest, ALimitThatCountsDeniedCallsHearsOfThemAlsoBesideOneThatIsRemembered) {
+TEST_F(DenialStoreTest, CallsWithALimitThatCountsDeniedCallsAlwaysReachTheStore) {
   Exhaust("alice");
   KeyUse counts_denied = UseOf("counts");
   counts_denied.count_denied = true;
@@ -264,7 +264,7 @@ TEST_F(DenialStoreTest, ALimitThatCountsDeniedCallsHearsOfThemAlsoBesideOneThatI
   EXPECT_TRUE(AskAndWait({UseOf("alice"), counts_denied}).call.ok);
 }
 
-TEST_F(DenialStoreTest, CallsThatMakeNoSenseAreRefusedByTheStore) {
+TEST_F(DenialStoreTest, InvalidCallsAreRejectedByTheStore) {
   Exhaust("alice");
   const Asked& refused = AskAndWait({UseOf("alice"), UseOf("bob", -1)});
   EXPECT_FALSE(refused.call.ok);

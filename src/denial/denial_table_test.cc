@@ -45,9 +45,9 @@ class DenialTableTest : public ::testing::Test {
   DenialTable table_;
 };
 
-TEST_F(DenialTableTest, KnowsNothingAtFirst) { EXPECT_EQ(Ask(), DenialAdvice::kUnknown); }
+TEST_F(DenialTableTest, IsInitiallyEmpty) { EXPECT_EQ(Ask(), DenialAdvice::kUnknown); }
 
-TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilTheTimeThatTheStoreSaidCountedFromTheSend) {
+TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilRetryAfterFromTheSending) {
   const SteadyTime sent = now_;
   Pass(milliseconds(7));
   Deny(3, milliseconds(40), CheckKind::kOrdinary, sent);
@@ -60,7 +60,7 @@ TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilTheTimeThatTheStoreSaidCounted
   EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
 
-TEST_F(DenialTableTest, TellsHowLongToWaitAndWhatIsLeft) {
+TEST_F(DenialTableTest, ReportsTheWaitAndTheRemainingUnits) {
   Deny(3, seconds(12));
   Pass(milliseconds(2));
   const Denial denial = table_.FindOrProbe(key_, limit_, 3, time_);
@@ -131,7 +131,7 @@ TEST_F(DenialTableTest, AllThatComeTogetherAreRealChecksIfNoneCameForMoreThanASe
   EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
-TEST_F(DenialTableTest, ARealCheckOfAHigherCostSaysNothingOfLowerOnes) {
+TEST_F(DenialTableTest, ARealCheckOfAHigherCostDoesNotDenyLowerCosts) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
   ASSERT_EQ(Ask(4), DenialAdvice::kProbe);
@@ -151,7 +151,7 @@ TEST_F(DenialTableTest, CallsThatWereUnderWayTogetherLeaveTheLowestCostAndOneTim
   EXPECT_EQ(Ask(), DenialAdvice::kProbe);
 }
 
-TEST_F(DenialTableTest, WhatIsDroppedIsUnknownAndSoAreAnswersToWhatWasSentBefore) {
+TEST_F(DenialTableTest, ADropAlsoInvalidatesDenialsOfCallsSentBefore) {
   const SteadyTime before = now_;
   Deny(1, minutes(1));
   Pass(milliseconds(1));
@@ -177,7 +177,7 @@ TEST_F(DenialTableTest, AChangedLimitIsAnotherLimit) {
   EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
-TEST_F(DenialTableTest, KeysAreApart) {
+TEST_F(DenialTableTest, KeysAreIndependent) {
   Deny(1, minutes(1));
   const Key bob{.scope = "rule:limit", .tag = "bob"};
   EXPECT_EQ(table_.FindOrProbe(bob, limit_, 1, time_).advice, DenialAdvice::kUnknown);

@@ -84,7 +84,7 @@ const JwtSigner& Signer() {
   return signer;
 }
 
-TEST(Identifier, WithoutAKeyTheAddressIsWhoCalls) {
+TEST(Identifier, WithoutAKeyTheAddressIdentifiesTheCaller) {
   const Identifier identifier = Make({});
   EXPECT_EQ(Ask(identifier, {}), "ip=203.0.113.9");
   EXPECT_EQ(Ask(identifier, {.headers = {{"X-API-Key", "k1"}}}), "ip=203.0.113.9 api_key=k1");
@@ -113,7 +113,7 @@ TEST(Identifier, AddressesBehindTrustedProxiesAreFound) {
   EXPECT_EQ(Ask(Make({}), {.peer = "10.0.0.1", .headers = forged}), "ip=10.0.0.1");
 }
 
-TEST(Identifier, TheFirstSourceThatIsThereWins) {
+TEST(Identifier, TheFirstPresentSourceWins) {
   IdentityOptions options;
   options.sources = {Of("header:X-Key"), Of("bearer"), Of("query:key"), Of("cookie:key")};
   const Identifier identifier = Make(options);
@@ -190,7 +190,7 @@ TEST(Identifier, ClaimsOfATokenBecomeAttributes) {
   }
 }
 
-TEST(Identifier, ATokenThatIsRememberedStillExpires) {
+TEST(Identifier, ACachedTokenStillExpires) {
   const File secret(kSecret);
   const Identifier identifier = Make(WithTokens(secret));
   const std::string token =
@@ -218,7 +218,7 @@ TEST(Identifier, AForgedTokenIsRefusedOrIgnored) {
   EXPECT_EQ(Ask(Make(options), asked), "ip=203.0.113.9");
 }
 
-TEST(Identifier, TokensMayLieElsewhere) {
+TEST(Identifier, TokensMayComeFromOtherSources) {
   const File secret(kSecret);
   IdentityOptions options = WithTokens(secret);
   options.jwt.from = Of("cookie:session");
@@ -226,7 +226,7 @@ TEST(Identifier, TokensMayLieElsewhere) {
   EXPECT_EQ(Ask(Make(options), {.headers = {{"Cookie", cookie}}}), "ip=203.0.113.9 api_key=alice");
 }
 
-TEST(Identifier, ManyThreadsShareWhatIsRemembered) {
+TEST(Identifier, ManyThreadsShareTheCache) {
   const File secret(kSecret);
   const Identifier identifier = Make(WithTokens(secret));
   std::vector<std::string> tokens;
@@ -246,7 +246,7 @@ TEST(Identifier, ManyThreadsShareWhatIsRemembered) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Identifier, OptionsThatCantWorkAreRefused) {
+TEST(Identifier, InvalidOptionsAreRejected) {
   const File secret(kSecret);
   EXPECT_EQ(Problem({.ipv6_prefix = 0}), "the prefix of IPv6 must be a number from 1 to 128");
   EXPECT_EQ(Problem({.ipv6_prefix = 129}), "the prefix of IPv6 must be a number from 1 to 128");

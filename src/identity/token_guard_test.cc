@@ -28,7 +28,7 @@ class TokenGuardTest : public ::testing::Test {
   SteadyTime now_{std::chrono::hours(1)};
 };
 
-TEST_F(TokenGuardTest, OnlyTheTokenIsRight) {
+TEST_F(TokenGuardTest, OnlyTheExactTokenIsAccepted) {
   EXPECT_EQ(Check(kToken, "192.0.2.1"), kRight);
   for (const std::string_view shown :
        {"", "c", "correct horse batterz", "correct horse battery2"}) {
@@ -39,7 +39,7 @@ TEST_F(TokenGuardTest, OnlyTheTokenIsRight) {
   EXPECT_EQ(none.Check("", std::nullopt, Lockout::kNo, now_), kWrong);
 }
 
-TEST_F(TokenGuardTest, AnAddressThatGuessesTooOftenIsNotListenedToForAWhile) {
+TEST_F(TokenGuardTest, AnAddressWithTooManyGuessesIsLockedOut) {
   Guess(TokenGuard::kBurst, "192.0.2.1");
   EXPECT_EQ(Check("another", "192.0.2.1"), kLimited);
   EXPECT_EQ(Check(kToken, "192.0.2.1"), kLimited);
@@ -50,7 +50,7 @@ TEST_F(TokenGuardTest, AnAddressThatGuessesTooOftenIsNotListenedToForAWhile) {
   EXPECT_EQ(Check("another", "192.0.2.1"), kLimited);
 }
 
-TEST_F(TokenGuardTest, InAnHourNoMoreGuessesAreComparedThanTheBudgetAllows) {
+TEST_F(TokenGuardTest, GuessesPerHourAreBounded) {
   int compared = 0;
   for (int second = 0; second < 3600; ++second) {
     for (int i = 0; i < 10; ++i) compared += Check("guess", "192.0.2.1") == kWrong ? 1 : 0;
@@ -73,7 +73,7 @@ TEST_F(TokenGuardTest, WhereOthersShareAnAddressTheRightTokenIsAlwaysAccepted) {
   }
 }
 
-TEST_F(TokenGuardTest, AnIpv6NetworkIsOneGuesser) {
+TEST_F(TokenGuardTest, AnIpv6NetworkSharesOneBudgetOfGuesses) {
   Guess(TokenGuard::kBurst - 1, "2001:db8:1:2::1");
   Guess(1, "2001:db8:1:2::2");
   EXPECT_EQ(Check("another", "2001:db8:1:2:ffff::3"), kLimited);

@@ -56,27 +56,27 @@ class LeaseTableTest : public ::testing::Test {
   LeaseTable table_{TableOptions{.max_keys = 64}, denials_};
 };
 
-TEST_F(LeaseTableTest, SpendsWhatItHoldsAndThenAsks) {
+TEST_F(LeaseTableTest, SpendsItsTokensAndThenRequestsMore) {
   EXPECT_EQ(Spend(kNow), LeaseDecision::kNeedsLease);
   Fetch(Plain(3));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kAllowed);
   EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, CountsTheDeadlineFromTheMomentOfTheSend) {
+TEST_F(LeaseTableTest, MeasuresTheDeadlineFromTheSending) {
   Fetch(Plain(3, seconds(1)));
   EXPECT_EQ(Spend(kNow + milliseconds(993)), LeaseDecision::kAllowed);
   EXPECT_EQ(Spend(kNow + milliseconds(994)),
             LeaseDecision::kNeedsLease);  // 5 ms and a thousandth less.
 }
 
-TEST_F(LeaseTableTest, AnAnswerThatComesAfterTheDeadlineGivesNothing) {
+TEST_F(LeaseTableTest, AGrantAfterTheDeadlineAddsNoTokens) {
   const Request request = table_.MakeRequest(key_, limit_, 1, 1, kNow);
   table_.Granted(key_, limit_, request, kNow, kNow + seconds(2), Plain(3, seconds(1)));
   EXPECT_EQ(Spend(kNow + seconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
+TEST_F(LeaseTableTest, ReservedRefillIsSpentWhenItArrives) {
   Grant grant = Plain(10, milliseconds(450));
   grant.schedule = {.ready = 1, .fraction = 0, .num = 1, .den = 1'000};  // One each millisecond.
   Fetch(grant);
@@ -101,7 +101,7 @@ TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
   EXPECT_EQ(Spend(kNow + milliseconds(20), 5), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
+TEST_F(LeaseTableTest, ALongDenialIsRecheckedAndReportsTheWholeWait) {
   Grant denial;
   denial.retry_after = std::chrono::hours(1);
   SteadyTime now = kNow;
@@ -161,7 +161,7 @@ TEST_F(LeaseTableTest, ADroppedDenialDeniesNoMore) {
   EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, TellsOnceAfterEachAnswerWhatWasLeft) {
+TEST_F(LeaseTableTest, ReturnsTheLastKnownRemainingOncePerReply) {
   EXPECT_FALSE(table_.TakeLastKnown(key_, limit_, kNow));
   Grant grant = Plain(10);
   grant.left = 90;
@@ -188,7 +188,7 @@ TEST_F(LeaseTableTest, AWindowHasNoMoreLeftUntilItEnds) {
   }
 }
 
-TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
+TEST_F(LeaseTableTest, HoldsTokensFromAGrantUntilItsExpiry) {
   EXPECT_FALSE(table_.holds_any());
   Grant grant = Plain(3, seconds(1));
   grant.lapses = true;
@@ -200,7 +200,7 @@ TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
   EXPECT_FALSE(table_.holds_any());
 }
 
-TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
+TEST_F(LeaseTableTest, CountsBySeriesIncludingDroppedKeys) {
   table_.Spend(key_, limit_, 1, kNow, SpendAttempt::kNew, 3);
   Fetch(Plain(3));
   table_.Spend(key_, limit_, 1, kNow + milliseconds(2), SpendAttempt::kNew, 3);
@@ -235,7 +235,7 @@ TEST_F(LeaseTableTest, ACallThatComesAgainCountsOnce) {
   EXPECT_EQ(table_.MakeRequest(key_, limit_, 5, 5, kNow).demand, 25);  // 5 in 200 ms.
 }
 
-TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
+TEST_F(LeaseTableTest, ReportsSpentTokensOnce) {
   Fetch(Plain(10));
   Spend(kNow + milliseconds(2), 4);
   const Request first = table_.MakeRequest(key_, limit_, 0, 1, kNow + milliseconds(3));
@@ -244,7 +244,7 @@ TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
   EXPECT_EQ(second.reports[0].spent, 0);
 }
 
-TEST_F(LeaseTableTest, ABusyKeyAsksAheadWhenAQuarterIsLeft) {
+TEST_F(LeaseTableTest, ABusyKeyFetchesAheadWhenAQuarterIsLeft) {
   Fetch(Plain(100));
   const SteadyTime now = kNow + milliseconds(2);
   for (int i = 0; i < 74; ++i) ASSERT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead) << i;

@@ -135,7 +135,7 @@ TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   for (const Asked& asked : asked_) EXPECT_EQ(asked.times_done, 1);
 }
 
-TEST_F(LeasedStoreTest, AStoreThatAnswersAtOnceIsAnsweredAtOnce) {
+TEST_F(LeasedStoreTest, ASynchronousStoreIsAnsweredSynchronously) {
   store_.answers_at_once = true;
   const Asked& asked = Ask({&plenty_});
   EXPECT_TRUE(asked.at_once());
@@ -210,7 +210,7 @@ TEST_F(LeasedStoreTest, ACallThatOneLimitDeniesTakesNothingFromTheOther) {
   EXPECT_EQ(table_.StatsApprox().outstanding, held);
 }
 
-TEST_F(LeasedStoreTest, WhatIsHeldIsSpentWhileTheStoreFailsAndNoLonger) {
+TEST_F(LeasedStoreTest, HeldTokensAreSpentWhileTheStoreFails) {
   AskAndPump({&plenty_});
   store_.fails = true;
   int allowed = 0;
@@ -227,7 +227,7 @@ TEST_F(LeasedStoreTest, ALeaseIsOverAtItsDeadline) {
   EXPECT_FALSE(AskAndPump({&plenty_}).allowed());
 }
 
-TEST_F(LeasedStoreTest, WhatIsIdleGoesBack) {
+TEST_F(LeasedStoreTest, IdleTokensAreReturned) {
   for (int i = 0; i < 45; ++i) AskAndPump({&scarce_});
   EXPECT_GT(table_.StatsApprox().outstanding, 0);
   Pass(milliseconds(100));
@@ -237,7 +237,7 @@ TEST_F(LeasedStoreTest, WhatIsIdleGoesBack) {
   EXPECT_EQ(store_.Left("scarce", scarce_), 15);
 }
 
-TEST_F(LeasedStoreTest, WhatIsRecalledGoesBack) {
+TEST_F(LeasedStoreTest, RecalledTokensAreReturned) {
   AskAndPump({&plenty_});
   leased_.GiveBack(asked_.front().uses[0].key);
   store_.Pump();
@@ -245,7 +245,7 @@ TEST_F(LeasedStoreTest, WhatIsRecalledGoesBack) {
   EXPECT_EQ(table_.StatsApprox().outstanding, 1);
 }
 
-TEST_F(LeasedStoreTest, WhatDoesNotLeaseIsAskedOfTheStore) {
+TEST_F(LeasedStoreTest, CallsThatMayNotLeaseGoToTheStore) {
   AskAndPump({&plenty_});
   Asked& shadow = asked_.emplace_back();
   shadow.uses.resize(1);

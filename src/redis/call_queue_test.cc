@@ -119,7 +119,7 @@ TEST_F(CallQueueTest, DeadlinesNeedNotComeInOrder) {
   EXPECT_EQ(queue_.NextDeadline(), SteadyTime::max());
 }
 
-TEST_F(CallQueueTest, WhenAConnectionEndsTheUnsentRemain) {
+TEST_F(CallQueueTest, WhenAConnectionEndsUnsentCallsRemain) {
   Push("a");
   Push("b", At(10));
   Take();
@@ -132,7 +132,7 @@ TEST_F(CallQueueTest, WhenAConnectionEndsTheUnsentRemain) {
   EXPECT_EQ(Take(), "<c>");
 }
 
-TEST_F(CallQueueTest, TheUnsentCanBeGivenUp) {
+TEST_F(CallQueueTest, UnsentCallsCanBeRemoved) {
   Push("a");
   Take();
   Push("b", At(10));

@@ -70,7 +70,7 @@ TEST_F(ClientFailureTest, AKilledServerIsFoundAgainWhenItIsBack) {
   EXPECT_EQ(client.StatsApprox().lost, 1U);
 }
 
-TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
+TEST_F(ClientFailureTest, ALateReplyIsNotMatchedToAnotherCall) {
   Options options = server_.ClientOptions();
   options.stall_timeout = seconds(20);
   Client client(loop_, options);
@@ -90,7 +90,7 @@ TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
   EXPECT_EQ(client.StatsApprox().connects, 1U) << "the connection was kept";
 }
 
-TEST_F(ClientFailureTest, ASilentServerIsGivenUpAndFoundAgain) {
+TEST_F(ClientFailureTest, ASilentServerIsDisconnectedAndReconnected) {
   Options options = server_.ClientOptions();
   options.stall_timeout = milliseconds(100);
   options.connect_timeout = milliseconds(100);
@@ -107,7 +107,7 @@ TEST_F(ClientFailureTest, ASilentServerIsGivenUpAndFoundAgain) {
   EXPECT_EQ(Ask(client, {"PING"}).reply, "\"PONG\"");
 }
 
-TEST_F(ClientFailureTest, ABlockedCommandIsNoSilenceUntilItsDeadline) {
+TEST_F(ClientFailureTest, ABlockedCommandDoesNotCountAsStalledBeforeItsDeadline) {
   Options options = server_.ClientOptions();
   options.stall_timeout = milliseconds(20);
   Client client(loop_, options);
@@ -129,7 +129,7 @@ TEST_F(ClientFailureTest, ADeadlineThatHasPassedIsNotSent) {
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
 }
 
-TEST_F(ClientFailureTest, TooManyCallsAreTurnedAway) {
+TEST_F(ClientFailureTest, TooManyCallsAreRejected) {
   Options options = server_.ClientOptions();
   options.max_queued = 10;
   server_.Kill();
@@ -145,7 +145,7 @@ TEST_F(ClientFailureTest, TooManyCallsAreTurnedAway) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(outcomes_[static_cast<std::size_t>(i)].reply, "\"PONG\"");
 }
 
-TEST_F(ClientFailureTest, TooManyBytesAreTurnedAway) {
+TEST_F(ClientFailureTest, TooManyBytesAreRejected) {
   Options options = server_.ClientOptions();
   options.max_queued_bytes = 1000;
   Client client(loop_, options);
@@ -163,7 +163,7 @@ TEST_F(ClientFailureTest, ASlowNetworkOnlyDelays) {
   EXPECT_GE(SteadyClock::Now() - before, milliseconds(80));
 }
 
-TEST_F(ClientFailureTest, ABlackHoleIsLeftForANewConnection) {
+TEST_F(ClientFailureTest, AStalledConnectionIsReplaced) {
   TcpProxy proxy(server_.port());
   Options options = ThroughProxy(proxy);
   options.stall_timeout = milliseconds(60);
@@ -216,7 +216,7 @@ class ClientCutTest : public ClientFailureTest {
   }
 };
 
-TEST_F(ClientCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
+TEST_F(ClientCutTest, WhereverCommandsAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int lost = 0;
   for (std::size_t bytes = 0; bytes < 800; bytes += 13) {
@@ -226,7 +226,7 @@ TEST_F(ClientCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
   EXPECT_GT(lost, 0);
 }
 
-TEST_F(ClientCutTest, WhereverRepliesAreCutEveryAnswerIsHonest) {
+TEST_F(ClientCutTest, WhereverRepliesAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int lost = 0;
   for (std::size_t bytes = 0; bytes < 240; bytes += 3) {

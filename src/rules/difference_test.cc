@@ -26,7 +26,7 @@ std::string Rows(std::string_view before, std::string_view after) {
   return text;
 }
 
-TEST(CompareTest, TellsTighterFromLooserLimits) {
+TEST(CompareTest, DistinguishesTighterFromLooserLimits) {
   const auto effect = [](const std::string& before, const std::string& after) {
     const auto rows = Compare(ReadOk("rules:\n  - { id: a, " + before + " }\n"),
                               ReadOk("rules:\n  - { id: a, " + after + " }\n"));
@@ -128,7 +128,7 @@ bool ByText(const DifferenceRow& a, const DifferenceRow& b) {
   return std::tie(a.rule, a.field, a.from, a.to) < std::tie(b.rule, b.field, b.from, b.to);
 }
 
-TEST(CompareTest, SwappedSidesGiveTheOppositeRows) {
+TEST(CompareTest, SwappedVersionsGiveOppositeEffects) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   testing::RandomDocument random(seed);

@@ -46,7 +46,7 @@ TEST(ConnectionsTest, PipelinedLinesAreAnsweredInOrder) {
   writer.join();
 }
 
-TEST(ConnectionsTest, ALineMayComeByteByByte) {
+TEST(ConnectionsTest, ALineMayArriveByteByByte) {
   TestServer server;
   Client client = Client::To(server.address());
   for (const char byte : std::string("slowly\n")) EXPECT_TRUE(client.Send({&byte, 1}));
@@ -72,7 +72,7 @@ TEST(ConnectionsTest, ASessionThatEndsClosesAfterItsLastAnswer) {
   EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
 }
 
-TEST(ConnectionsTest, AClientThatStaysAfterTheEndIsLeft) {
+TEST(ConnectionsTest, AClientThatStaysAfterTheEndIsDisconnected) {
   TestServer server(WithLimits({.linger = milliseconds(20)}));
   Client client = Client::To(server.address());
   EXPECT_EQ(client.Ask("quit"), "bye");
@@ -142,7 +142,7 @@ TEST(ConnectionsTest, TooMuchOutputEndsTheConnection) {
   EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kOutputBuffer], 1U);
 }
 
-TEST(ConnectionsTest, WhoTakesNoneOfItsAnswerIsClosed) {
+TEST(ConnectionsTest, AClientThatReadsNothingIsDisconnected) {
   TestServer server(WithLimits({.write_timeout = milliseconds(50)}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(client.Send("big 15000000\n"));
@@ -150,7 +150,7 @@ TEST(ConnectionsTest, WhoTakesNoneOfItsAnswerIsClosed) {
       [&] { return server.totals().bounds_exceeded[ResourceBound::kSlowRequest] == 1; }));
 }
 
-TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
+TEST(ConnectionsTest, AClientThatOnlySendsIsDisconnectedToo) {
   TestServer server(WithLimits({.soft_output_bytes = 64 << 20,
                                 .hard_output_bytes = 64 << 20,
                                 .write_timeout = milliseconds(50)}));
@@ -161,7 +161,7 @@ TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
 }
 
 // A sweep may come between a request and the end of its turn, when its answer is written.
-TEST(ConnectionsTest, WhoJustAskedIsNotTakenForOneWhoTakesNoAnswers) {
+TEST(ConnectionsTest, ARecentRequestDoesNotCountAsAWriteTimeout) {
   TestServer server(WithLimits({.linger = milliseconds(5)}));  // Sweeps every 5 ms.
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(Client::To(server.address()).Ask("me"), "me") << i;
   EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 0U);
@@ -186,7 +186,7 @@ TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
   EXPECT_NE(answers.find("next\n"), std::string::npos) << answers;
 }
 
-TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneThatWaitsForUs) {
+TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneWithAPendingResponse) {
   TestServer server(WithLimits({.idle_timeout = milliseconds(500)}));
   Client waiting = Client::To(server.address());
   EXPECT_TRUE(waiting.Send("hold\n"));
@@ -207,7 +207,7 @@ TEST(ConnectionsTest, ARequestThatDoesNotEndIsClosed) {
   EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 1U);
 }
 
-TEST(ConnectionsTest, ARequestThatComesInDropsIsClosedToo) {
+TEST(ConnectionsTest, ATricklingRequestIsClosedToo) {
   TestServer server(WithLimits({.request_timeout = milliseconds(40)}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(Eventually([&] { return !client.Send("x"); }));
@@ -229,7 +229,7 @@ TEST(ConnectionsTest, ABusyClientThatIsAlwaysInSomeRequestIsNotSlow) {
   EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 0U);
 }
 
-TEST(ConnectionsTest, OneClientsFloodLeavesOthersTheirTurn) {
+TEST(ConnectionsTest, OneClientsFloodDoesNotStarveOthers) {
   TestServer server({.loops = 1});
   Client flood = Client::To(server.address());
   std::thread writer([&] {

@@ -115,7 +115,7 @@ class RedisPathTest : public ::testing::Test {
   net::Loop loop_;
 };
 
-TEST_F(RedisPathTest, WhatIsNotNeededGoesBackAndThenNothingIsSwept) {
+TEST_F(RedisPathTest, IdleTokensAreReturnedAndThenSweepingStops) {
   const Limit scarce = *Limit::TokenBucket({.capacity = 1'000, .refill = Rate::PerHour(1)});
   Node node(loop_, server_.ClientOptions());
   EXPECT_TRUE(node.Allows(scarce, 600));  // Less than half is left: what is idle goes back.
@@ -125,7 +125,7 @@ TEST_F(RedisPathTest, WhatIsNotNeededGoesBackAndThenNothingIsSwept) {
   EXPECT_EQ(node.stats().outstanding, 0);
 }
 
-TEST_F(RedisPathTest, WhoNeitherLeasesNorIsDeniedMakesNoConnectionMore) {
+TEST_F(RedisPathTest, WithoutLeasesAndDenialsThereIsNoSubscription) {
   Node node(loop_, server_.ClientOptions());
   node.Run(Operation::kCheck, per_hour_, 1, false);
   EXPECT_EQ(server_.Do("CLIENT LIST TYPE PUBSUB").value().text(), "");
@@ -133,7 +133,7 @@ TEST_F(RedisPathTest, WhoNeitherLeasesNorIsDeniedMakesNoConnectionMore) {
   EXPECT_TRUE(RunUntilListening(1));
 }
 
-TEST_F(RedisPathTest, TokensThatAnotherNodeNeedsAreGivenBack) {
+TEST_F(RedisPathTest, TokensThatAnotherNodeNeedsAreReturned) {
   Node one(loop_, server_.ClientOptions());
   Node other(loop_, server_.ClientOptions());
   EXPECT_TRUE(one.Allows(per_hour_));
@@ -190,7 +190,7 @@ TEST_F(RedisPathTest, AKeyThatIsDeletedByHandIsFreeWithinASecond) {
   }));
 }
 
-TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortCallersWait) {
+TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortTheTimeouts) {
   redis::testing::TcpProxy proxy(server_.port());
   redis::Options options = server_.ClientOptions();
   options.port = proxy.port();
@@ -218,7 +218,7 @@ TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortCallersWait) {
   EXPECT_EQ(node.redis_stats().breaker_opened, 0U);
 }
 
-TEST_F(RedisPathTest, WhoMayNotPublishNorSubscribeLeasesAllTheSame) {
+TEST_F(RedisPathTest, LeasesWorkWithoutPermissionToPublishOrSubscribe) {
   server_.Do("ACL SETUSER quiet on >geheim ~sluice:v1:* resetchannels +@all -publish -subscribe");
   redis::Options options = server_.ClientOptions();
   options.username = "quiet";
@@ -232,7 +232,7 @@ TEST_F(RedisPathTest, WhoMayNotPublishNorSubscribeLeasesAllTheSame) {
   EXPECT_TRUE(AllowsSoon(other, 1));
 }
 
-TEST_F(RedisPathTest, ALostSubscriptionHeals) {
+TEST_F(RedisPathTest, ALostSubscriptionIsRestored) {
   Node one(loop_, server_.ClientOptions());
   EXPECT_TRUE(one.Allows(per_hour_));
   ASSERT_TRUE(RunUntilListening(1));
@@ -264,17 +264,17 @@ void ExpectToHear(const std::string& url) {
   service->Close();
 }
 
-TEST(AnnouncerTest, NodesAtAClusterHearEachOther) {
+TEST(AnnouncerTest, NodesAtAClusterReceiveEachOthersAnnouncements) {
   const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
   ExpectToHear(cluster.Url());
 }
 
-TEST(AnnouncerTest, NodesBehindSentinelsHearEachOther) {
+TEST(AnnouncerTest, NodesBehindSentinelsReceiveEachOthersAnnouncements) {
   const redis::testing::SentinelSet set;
   ExpectToHear(set.Url());
 }
 
-TEST(AnnouncerTest, WithAClusterTheNextServerIsAskedIfOneIsNotThere) {
+TEST(AnnouncerTest, WithAClusterTheNextServerIsUsedIfOneIsUnreachable) {
   const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
   const std::string url = cluster.Url();
   const std::size_t hosts = url.find("://") + 3;

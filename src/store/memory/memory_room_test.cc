@@ -135,7 +135,7 @@ TEST(TheByteCeiling, HoldsWhileThreadsFillLogs) {
   EXPECT_LE(driver.store().StatsApprox().bytes, kTenMegabytes);
 }
 
-TEST(TheByteCeiling, LeavesRoomAgainOnceHistoriesAreOver) {
+TEST(TheByteCeiling, HasRoomAgainOnceHistoriesExpire) {
   MemoryDriver driver({.max_keys = 100'000, .max_bytes = kTenMegabytes});
   const Limit limit = *Limit::SlidingWindowLog({.limit = 100'000, .window = hours(1)});
   ASSERT_GT(FillHistories(driver, limit, 100, 10'000), 0);
@@ -160,7 +160,7 @@ TEST(TheByteCeiling, IsNotUsedUpByBurstsOfTheSameKey) {
   EXPECT_LT(driver.store().StatsApprox().bytes, full / 10);
 }
 
-TEST(AFullMemoryStore, DeniesWhatIsDeniedWithoutRoomForIt) {
+TEST(AFullMemoryStore, ADenialNeedsNoRoom) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
   client.At(kStart);
@@ -172,7 +172,7 @@ TEST(AFullMemoryStore, DeniesWhatIsDeniedWithoutRoomForIt) {
   EXPECT_EQ(driver.store().StatsApprox().refused, 0U);
 }
 
-TEST(AFullMemoryStore, SaysWhichKeysHaveNoRoom) {
+TEST(AFullMemoryStore, ReportsWhichKeysHaveNoRoom) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
   client.At(kStart);
@@ -210,7 +210,7 @@ TEST(AFullMemoryStore, HasRoomForOverflowKeys) {
   }
 }
 
-TEST(KeysOfCallers, FillTheirPartOnly) {
+TEST(KeysOfCallers, UseOnlyTheirShareOfTheKeys) {
   MemoryDriver driver({.max_keys = 1000, .caller_percent = 25});
   int held = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -233,7 +233,7 @@ TEST(KeysOfCallers, FillTheirPartOnly) {
   EXPECT_EQ(known.verdict.remaining, 3);
 }
 
-TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysAreOver) {
+TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysExpire) {
   MemoryDriver driver({.max_keys = 1000, .caller_percent = 25});
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 250; ++i) {
@@ -244,7 +244,7 @@ TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysAreOver) {
   }
 }
 
-TEST(KeysOfCallers, FillTheirPartOfTheBytesOnly) {
+TEST(KeysOfCallers, UseOnlyTheirShareOfTheBytes) {
   for (const std::size_t max_bytes : {std::size_t{0}, kTenMegabytes}) {
     MemoryDriver driver({.max_keys = 100'000, .max_bytes = max_bytes, .caller_percent = 25});
     const Limit limit = *Limit::SlidingWindowLog({.limit = 1000, .window = hours(1)});
@@ -282,7 +282,7 @@ TEST(KeysOfCallers, AreCountedAsTheyComeAndGo) {
 }
 
 /// Whatever has no room changes nothing: all other answers are those of a store without bounds.
-TEST(AFullMemoryStore, AgreesWithTheModelOnAllThatItAnswers) {
+TEST(AFullMemoryStore, AgreesWithTheModelOnEveryOperation) {
   for (const std::uint64_t seed : TestSeeds(200)) {
     RandomChoices choices(seed);
     MemoryDriver driver({.max_keys = 2, .max_bytes = choices.OneIn(2) ? 20'000U : 0U});

@@ -146,7 +146,7 @@ TEST(MemoryStore, EmptiesLogsAndAddsKeysInOneCall) {
   }
 }
 
-TEST(MemoryStore, DoesNotLend) {
+TEST(MemoryStore, DoesNotGrantLeases) {
   MemoryDriver driver;
   const Limit limit = *Limit::FixedWindow({.limit = 100, .window = hours(1)});
   for (const Operation operation : {Operation::kFetch, Operation::kReturn}) {
@@ -197,7 +197,7 @@ TEST(MemoryStoreThreads, AdmitExactlyTheLimitTogether) {
   }
 }
 
-TEST(MemoryStoreThreads, AdmitExactlyWhatArrivesWhileTimeGoesOn) {
+TEST(MemoryStoreThreads, AdmitExactlyTheRefillWhileTimePasses) {
   constexpr std::int64_t kCap = 100;
   constexpr std::int64_t kMicros = 100'000;
   MemoryDriver driver;
@@ -301,7 +301,7 @@ TEST(AFullMemoryStore, NeverForgetsAnExhaustedKey) {
   EXPECT_EQ(driver.store().StatsApprox().keys, static_cast<std::size_t>(kKeys));
 }
 
-TEST(AFullMemoryStore, ForgetsFirstWhatHoldsNoInformation) {
+TEST(AFullMemoryStore, DropsFreshKeysFirst) {
   constexpr int kKeys = 1000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit brief = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
@@ -335,7 +335,7 @@ TEST(AFullMemoryStore, ForgetsAKeyWhoseGrantIsUsedUp) {
   EXPECT_TRUE(TryCheck(driver, limit, "new", kStart, use).ok);
 }
 
-TEST(AFullMemoryStore, RefusesAWholeCallAndTakesNothing) {
+TEST(AFullMemoryStore, FailsAWholeCallAndConsumesNothing) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "whole");
   const Limit limit = Limit::FixedWindow({.limit = 5, .anchor = Anchor::kDay}).value();
@@ -348,7 +348,7 @@ TEST(AFullMemoryStore, RefusesAWholeCallAndTakesNothing) {
   EXPECT_EQ(client.Peek(limit, "new", 0).verdict.remaining, 5);
 }
 
-TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
+TEST(AFullMemoryStore, AcceptsNoKeyBeyondItsMaximumBytes) {
   constexpr std::size_t kCeiling = 4 << 20;
   MemoryDriver driver({.max_keys = 1'000'000, .max_bytes = kCeiling});
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
@@ -360,7 +360,7 @@ TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
   EXPECT_GT(driver.store().StatsApprox().refused, 0u);
 }
 
-TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBack) {
+TEST(AFullMemoryStore, RejectsSettlementsBeyondItsMaximumBytesAndRefundsNothing) {
   constexpr std::size_t kCeiling = 1 << 20;
   MemoryDriver driver({.max_keys = 1000, .max_bytes = kCeiling});
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
@@ -384,7 +384,7 @@ TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBac
   EXPECT_TRUE(refused);
 }
 
-TEST(AFullMemoryStore, LetsSettlementsOfCallersLimitsHaveTheirPartOnly) {
+TEST(AFullMemoryStore, SettlementsOfLimitsInRequestsUseOnlyTheirShare) {
   MemoryDriver driver({.max_keys = 1000});
   const std::size_t most = driver.store().StatsApprox().max_caller_bytes;
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
@@ -481,7 +481,7 @@ TEST(AGrowingMemoryStore, StaysBelowFiftyBytesAKey) {
   }
 }
 
-TEST(AMemoryStore, ForgetsByItselfWhatIsOver) {
+TEST(AMemoryStore, DropsExpiredKeysByItself) {
   constexpr int kKeys = 50'000;
   MemoryDriver driver({.max_keys = 1'000'000});
   const Limit limit = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
@@ -497,7 +497,7 @@ TEST(AMemoryStore, ForgetsByItselfWhatIsOver) {
   EXPECT_EQ(stats.keys + stats.expired, 10u * kKeys);
 }
 
-TEST(AMemoryStore, ForgetsWhatIsOverAlsoInCallsOverSeveralLimits) {
+TEST(AMemoryStore, DropsExpiredKeysInCallsWithSeveralLimits) {
   constexpr int kKeys = 10'000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit brief = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
@@ -517,7 +517,7 @@ TEST(AMemoryStore, ForgetsWhatIsOverAlsoInCallsOverSeveralLimits) {
   EXPECT_LE(driver.store().StatsApprox().keys, std::size_t{kKeys / 4});
 }
 
-TEST(AMemoryStore, GivesTheMemoryOfKeysBackThatAreReset) {
+TEST(AMemoryStore, ReleasesTheMemoryOfResetKeys) {
   constexpr int kKeys = 50'000;
   MemoryDriver driver({.max_keys = kKeys});
   const std::size_t bytes_before = driver.store().StatsApprox().bytes;
@@ -532,7 +532,7 @@ TEST(AMemoryStore, GivesTheMemoryOfKeysBackThatAreReset) {
   EXPECT_LE(stats.bytes - bytes_before, std::size_t{500'000});
 }
 
-TEST(AMemoryStore, WalksOverTheKeysThatAreLive) {
+TEST(AMemoryStore, WalksOverActiveKeys) {
   MemoryDriver driver({.max_keys = 1000, .keep_names = true});
   Client client(driver, "rule:limit");
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(1)}).value();
@@ -549,7 +549,7 @@ TEST(AMemoryStore, WalksOverTheKeysThatAreLive) {
   EXPECT_EQ(names, std::vector<std::string>{"{still%20live}:rule:limit:"});
 }
 
-TEST(AMemoryStore, RefusesOptionsThatCannotWork) {
+TEST(AMemoryStore, RejectsInvalidOptions) {
   EXPECT_EQ(MemoryStore::Create({.max_keys = 0}).error().code, ErrorCode::kInvalidOptions);
   EXPECT_EQ(MemoryStore::Create({.max_keys = 1000, .max_bytes = 1}).error().code,
             ErrorCode::kInvalidOptions);

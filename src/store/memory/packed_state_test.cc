@@ -92,7 +92,7 @@ TEST(PackedStateTest, AHistoryIsNotPacked) {
   EXPECT_FALSE(cell.TryPack(kHash, *log, {.history = &history}));
 }
 
-TEST(PackedStateTest, WhatIsNotPackedLeavesTheCellAsItWas) {
+TEST(PackedStateTest, AFailedPackLeavesTheCellUnchanged) {
   Cell cell;
   ASSERT_TRUE(cell.TryPack(kHash, Counter(), {.at = At(7), .value = 3, .previous = 4}));
   ASSERT_FALSE(cell.TryPack(kHash, Counter(), {.at = At(8), .value = kLargestCounter + 1}));
@@ -123,7 +123,7 @@ TEST(PackedStateTest, ACellKnowsTheNumbersItWasWrittenUnder) {
   EXPECT_EQ(cell.Numbers(), Counter().numbers());
 }
 
-TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
+TEST(PackedStateTest, AnExtendedCellReturnsItsExtendedState) {
   ExtendedState extended{.limit = Bucket()};
   extended.state = {.at = At(9), .value = 5, .grant = 6};
   Cell cell;
@@ -134,7 +134,7 @@ TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
   EXPECT_EQ(cell.Numbers(), Bucket().numbers());
 }
 
-TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
+TEST(PackedStateTest, ARepackedCellDropsItsExtendedState) {
   ExtendedState extended{.limit = Bucket()};
   Cell cell;
   cell.SetExtended(kHash, &extended);
@@ -143,7 +143,7 @@ TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
   EXPECT_EQ(cell.State().value, 5);
 }
 
-TEST(PackedStateTest, ABlockCountsItsHistoryAndItsName) {
+TEST(PackedStateTest, AnExtendedStateCountsItsHistoryAndItsName) {
   ExtendedState bare{.limit = Bucket()};
   ExtendedState full{.limit = Bucket()};
   for (int i = 0; i < 100; ++i) full.history.log.Insert({At(i), 1});

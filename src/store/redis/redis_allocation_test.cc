@@ -101,7 +101,7 @@ TEST_F(RedisAllocations, ChecksAllocateNothingInTheSteadyState) {
   EXPECT_GT(turns.stats().script_calls, 80U) << "a turn takes several script calls";
 }
 
-TEST_F(RedisAllocations, OtherOperationsAmongThemAllocateNothing) {
+TEST_F(RedisAllocations, OtherOperationsInBetweenAllocateNothing) {
   Turns turns(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; i += 30) turns.SetOperation(i, Operation::kPeek);
   ExpectNoAllocation(turns);

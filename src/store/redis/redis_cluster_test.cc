@@ -286,7 +286,7 @@ TEST_F(RedisClusterTest, WhenAPrimaryIsKilledItsReplicaTakesOver) {
   ExpectEverythingCounted(after);
 }
 
-TEST_F(RedisClusterTest, APrimaryThatIsFrozenIsLeftWhenItIsReplaced) {
+TEST_F(RedisClusterTest, AFrozenPrimaryIsAbandonedWhenItIsReplaced) {
   RedisCluster cluster;
   redis::Options options = cluster.ClientOptions();
   options.stall_timeout = milliseconds(300);
@@ -333,7 +333,7 @@ TEST_F(RedisClusterTest, NodesThatDoNotSayTheirHostAreWhereTheyWereAsked) {
 
 class NoClusterTest : public RealRedisTest {};
 
-TEST_F(NoClusterTest, FailsAtOnceAndGetsNoOtherCommand) {
+TEST_F(NoClusterTest, FailsImmediatelyAndGetsNoOtherCommand) {
   redis::Options options;
   options.topology = redis::Topology::kCluster;
   options.seeds = {{"127.0.0.1", server_.port()}};

@@ -153,13 +153,13 @@ class RedisPermissionsTest : public ::testing::Test {
   net::Loop loop_;
 };
 
-TEST_F(RedisPermissionsTest, WhatTheDocumentSaysIsEnoughForEverything) {
+TEST_F(RedisPermissionsTest, TheDocumentedPermissionsAreSufficient) {
   ASSERT_THAT(user_, Contains("+evalsha")) << "docs/redis.md has no ACL SETUSER sluice";
   Allow(Join(user_));
   EXPECT_THAT(ListErrors(), IsEmpty());
 }
 
-TEST_F(RedisPermissionsTest, WithoutAnyOneOfTheCommandsSomethingIsRefusedClearly) {
+TEST_F(RedisPermissionsTest, EveryDocumentedPermissionIsNecessary) {
   int commands = 0;
   for (const std::string& word : user_) {
     if (!word.starts_with('+') || word == "+unlink") continue;
@@ -200,7 +200,7 @@ TEST_F(RedisPermissionsTest, AnotherDatabaseNeedsSelectAsTheDocumentSays) {
   EXPECT_THAT(ListErrors(), IsEmpty());
 }
 
-TEST_F(RedisPermissionsTest, AWrongPasswordIsUnavailableAndNamedWithoutIt) {
+TEST_F(RedisPermissionsTest, AWrongPasswordIsReportedWithoutThePassword) {
   Allow(Join(user_));
   std::ofstream(options_.password_file) << "a-wrong-one\n";
   Asker asker(loop_, options_);

@@ -128,7 +128,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   Asker asker_{loop_, server_.ClientOptions()};
 };
 
-TEST_P(RedisStoreAtomicTest, AScriptCallHappensWholeOrNotAtAll) {
+TEST_P(RedisStoreAtomicTest, AScriptCallIsAtomic) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   int done = 0;
   int refused = 0;
@@ -195,7 +195,7 @@ TEST_F(RedisStoreGarbledSetTest, AForeignEntryFailsItsCallOnly) {
   }
 }
 
-TEST_F(RedisStoreGarbledSetTest, FewerEntriesThanItSaysDoNotHoldRedisUp) {
+TEST_F(RedisStoreGarbledSetTest, ATruncatedValueDoesNotBlockRedis) {
   Asker asker(loop_, server_.ClientOptions(), seconds(3));
   for (const auto& [kind, limit] : limits_) {
     Do("FLUSHALL");

@@ -41,7 +41,7 @@ class RedisStoreClosingTest : public RealRedisTest {
   const Limit limit_ = SlowBucket(100);
 };
 
-TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatRedisOwesAtOnce) {
+TEST_F(RedisStoreClosingTest, ClosingTheClientCompletesSentCallsImmediately) {
   Asker asker(loop_, server_.ClientOptions());
   AskAFrozenRedis(asker);
   asker.client().Close();
@@ -49,7 +49,7 @@ TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatRedisOwesAtOnce) {
   EXPECT_EQ(asker.store().StatsApprox().timeouts, kCalls);
 }
 
-TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatWaitsForAConnectionAtOnce) {
+TEST_F(RedisStoreClosingTest, ClosingTheClientCompletesCallsWithoutAConnectionImmediately) {
   server_.Kill();
   Asker asker(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
@@ -69,7 +69,7 @@ TEST_F(RedisStoreClosingTest, AfterClosingCallsAreUnavailableInTheirTurn) {
   ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
 }
 
-TEST_F(RedisStoreClosingTest, DestroyingTheStoreAnswersWhatWasNotSent) {
+TEST_F(RedisStoreClosingTest, DestroyingTheStoreCompletesUnsentCalls) {
   Asker asker(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
   asker.DestroyStore();
@@ -124,7 +124,7 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
   }
 }
 
-TEST_F(RedisStoreClosingTest, WhoAsksAgainWhileTheStoreGoesIsRefusedAtOnce) {
+TEST_F(RedisStoreClosingTest, CallsSubmittedDuringDestructionFailImmediately) {
   struct Persistent {
     RedisStore* store = nullptr;
     Completion second = Completion::kLater;

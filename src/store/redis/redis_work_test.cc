@@ -178,7 +178,7 @@ TEST_F(RedisWorkTest, TheWaitOfACostlyCallIsFoundInFewSteps) {
   }
 }
 
-TEST_F(RedisWorkTest, WhatIsOverGoesAFewEntriesAtATime) {
+TEST_F(RedisWorkTest, ExpiredEntriesAreErasedAFewAtATime) {
   constexpr std::int64_t kFew = 500;
   FillAsBefore("log");
   Adopt(log_);
@@ -194,7 +194,7 @@ TEST_F(RedisWorkTest, WhatIsOverGoesAFewEntriesAtATime) {
 }
 
 // What a program did that knows nothing of blocks and directories.
-TEST_F(RedisWorkTest, WhatAnOlderProgramWritesIsCountedExactly) {
+TEST_F(RedisWorkTest, StateOfOlderVersionsIsCountedExactly) {
   FillAsBefore("slots");
   EXPECT_EQ(slots_.cap() - Ask(Operation::kPeek, Of(slots_, 0), kFilled).remaining, kUsed);
   Adopt(slots_);
@@ -222,7 +222,7 @@ TEST_F(RedisWorkTest, WhatAnOlderProgramWritesIsCountedExactly) {
 
 // ---- Several calls
 
-TEST_F(RedisWorkTest, ManyChecksOfLogsLeaveOthersTheirTurn) {
+TEST_F(RedisWorkTest, ManyChecksOfLogsDoNotBlockOtherClients) {
   constexpr int kChecks = 1000;
   Asker other(loop_, server_.ClientOptions());
   const Limit limit = *Limit::SlidingWindowLog({.limit = 10, .window = kWindow});
@@ -242,7 +242,7 @@ TEST_F(RedisWorkTest, ManyChecksOfLogsLeaveOthersTheirTurn) {
   EXPECT_GE(asker_.store().StatsApprox().script_calls - before, kChecks / 10);
 }
 
-TEST_F(RedisWorkTest, AListThatTakesLongerThanItLookedIsAnsweredInParts) {
+TEST_F(RedisWorkTest, ABatchThatExceedsItsEstimateIsAnsweredInParts) {
   constexpr int kChecks = 128;
   const Limit bucket = SlowBucket(10);
   // Grants make the checks more than plain.

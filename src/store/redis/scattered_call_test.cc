@@ -127,7 +127,7 @@ class ScatteredCallTest : public ::testing::Test {
   int answers_ = 0;
 };
 
-TEST_F(ScatteredCallTest, LooksEverywhereThenTakesInTheOrderOfSlots) {
+TEST_F(ScatteredCallTest, PeeksEverywhereThenConsumesInSlotOrder) {
   Add("c", 30, five_);
   Add("a", 10, five_);
   Add("b", 20, five_);
@@ -144,7 +144,7 @@ TEST_F(ScatteredCallTest, LooksEverywhereThenTakesInTheOrderOfSlots) {
   }
 }
 
-TEST_F(ScatteredCallTest, WhoCanNotDenyIsTakenFromLast) {
+TEST_F(ScatteredCallTest, LimitsThatCannotDenyAreConsumedLast) {
   Add("a", 10, five_).mode = Mode::kForce;
   Add("b", 20, five_);
   Start();
@@ -153,7 +153,7 @@ TEST_F(ScatteredCallTest, WhoCanNotDenyIsTakenFromLast) {
   EXPECT_THAT(cluster_.Step(), ElementsAre(10));
 }
 
-TEST_F(ScatteredCallTest, ADenialTakesNothing) {
+TEST_F(ScatteredCallTest, ADenialConsumesNothing) {
   Add("a", 10, five_);
   Add("b", 20, one_);
   TakeOne("b", one_);
@@ -167,7 +167,7 @@ TEST_F(ScatteredCallTest, ADenialTakesNothing) {
   EXPECT_THAT(cluster_.given_back, IsEmpty());
 }
 
-TEST_F(ScatteredCallTest, WhatWasTakenIsGivenBackIfSomebodyCameInBetween) {
+TEST_F(ScatteredCallTest, ConsumedUnitsAreRefundedIfAnotherCallInterferes) {
   Add("a", 10, five_);
   Add("s", 15, slots_);
   Add("b", 20, one_);
@@ -219,7 +219,7 @@ TEST_F(ScatteredCallTest, LimitsThatCountDeniedCallsKeepTheirShare) {
   EXPECT_EQ(uses_[2].verdict.outcome, Outcome::kAllowed);
 }
 
-TEST_F(ScatteredCallTest, IfALaterPlaceFailsWhatWasTakenIsGivenBackAndPerhapsItHappened) {
+TEST_F(ScatteredCallTest, IfALaterLocationFailsTheOthersAreRefundedAndTheCallTimesOut) {
   Add("a", 10, five_).count_denied = true;
   Add("b", 20, five_);
   Start();
@@ -232,7 +232,7 @@ TEST_F(ScatteredCallTest, IfALaterPlaceFailsWhatWasTakenIsGivenBackAndPerhapsItH
   EXPECT_EQ(LeftOf("a", five_), 5);
 }
 
-TEST_F(ScatteredCallTest, IfTheFirstPlaceFailsNothingHappened) {
+TEST_F(ScatteredCallTest, IfTheFirstLocationFailsNothingIsConsumed) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   Start();
@@ -244,7 +244,7 @@ TEST_F(ScatteredCallTest, IfTheFirstPlaceFailsNothingHappened) {
   EXPECT_EQ(LeftOf("b", five_), 5);
 }
 
-TEST_F(ScatteredCallTest, OtherOperationsGoEverywhereAtOnce) {
+TEST_F(ScatteredCallTest, OtherOperationsRunInAllLocationsConcurrently) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   TakeOne("a", five_);
@@ -255,7 +255,7 @@ TEST_F(ScatteredCallTest, OtherOperationsGoEverywhereAtOnce) {
   EXPECT_EQ(call_.affected, 2U);
 }
 
-TEST_F(ScatteredCallTest, AnOperationThatFailsInSomePlacesMayHaveHappened) {
+TEST_F(ScatteredCallTest, AnOperationThatFailsInSomeLocationsTimesOut) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   cluster_.failing = 20;
@@ -265,7 +265,7 @@ TEST_F(ScatteredCallTest, AnOperationThatFailsInSomePlacesMayHaveHappened) {
   EXPECT_EQ(call_.error, ErrorCode::kStoreTimeout);
 }
 
-TEST_F(ScatteredCallTest, ASettlementThatFailedInOnePlaceIsCompletedByARetry) {
+TEST_F(ScatteredCallTest, ASettlementThatFailedInOneLocationIsCompletedByARetry) {
   std::vector<Settlement> settlements(
       2, Settlement{.receipt = 7, .expires = kNow + std::chrono::hours(1)});
   for (int i = 0; i < 3; ++i) {
@@ -298,7 +298,7 @@ TEST_F(ScatteredCallTest, ASettlementThatFailedInOnePlaceIsCompletedByARetry) {
   }
 }
 
-TEST_F(ScatteredCallTest, ALookThatFailsIsAsItIs) {
+TEST_F(ScatteredCallTest, AFailedPeekFailsTheCall) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   cluster_.failing = 20;
