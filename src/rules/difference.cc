@@ -228,7 +228,7 @@ class Comparison {
   }
 
   void CompareFile() {
-    const auto name = [](Default value) {
+    const auto name = [](DefaultAction value) {
       return value == DefaultAction::kDeny ? "deny" : "allow";
     };
     Field("default", name(before_.otherwise), name(after_.otherwise),

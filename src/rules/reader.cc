@@ -23,7 +23,7 @@
 namespace sluice::rules {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
+constexpr std::array<std::pair<std::string_view, DefaultAction>, 2> kDefaults = {{
     {"allow", DefaultAction::kAllow},
     {"deny", DefaultAction::kDeny},
 }};
@@ -50,7 +50,8 @@ class FileReader {
     ReadKnownKeys();
     ReadEndpoints();
     if (const config_text::Field field = mapping_["default"]) {
-      file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(DefaultAction::kAllow);
+      file_.otherwise =
+          reading_.Choice<DefaultAction>(field, kDefaults).value_or(DefaultAction::kAllow);
     }
     CheckTiers();
     CheckAttributes(reading_, defaults_.attributes, rules_);
