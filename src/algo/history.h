@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <sluice/limit.h>
 
@@ -9,8 +10,13 @@
 /// Memory of histories: size, growth, shrinking.
 namespace sluice::algo {
 
-/// Approximate overhead of malloc per block.
-inline constexpr std::size_t kBlockOverhead = 16;
+/// Expired entries are erased this many at a time: no call has to erase thousands.
+inline constexpr std::size_t kErasedAtOnce = 64;
+
+/// Returns microseconds since the epoch, the unit of State::previous.
+[[nodiscard]] constexpr std::int64_t MicrosOf(WallTime time) {
+  return time.time_since_epoch().count();
+}
 
 /// Returns the approximate heap memory of a history.
 std::size_t BytesOf(const History& history);

@@ -11,6 +11,9 @@
 
 namespace sluice::algo {
 
+/// Approximate overhead of malloc per block.
+inline constexpr std::size_t kBlockOverhead = 16;
+
 /// Sort key of an entry: time, then id.
 struct EntryKey {
   std::int64_t time = 0;
@@ -182,9 +185,8 @@ class SummedTree {
   void Reserve(std::size_t more) { reserved_bytes_ = Bytes() + BytesToGrow(more); }
 
  private:
-  static constexpr std::size_t kMost = 64;           ///< Entries or children of a node.
-  static constexpr std::size_t kRoom = kMost + 1;    ///< One more before a node is split.
-  static constexpr std::size_t kBlockOverhead = 16;  ///< Overhead of malloc per block.
+  static constexpr std::size_t kMost = 64;         ///< Entries or children of a node.
+  static constexpr std::size_t kRoom = kMost + 1;  ///< One more before a node is split.
 
   struct Nodes {
     std::size_t leaves = 0;

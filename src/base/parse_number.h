@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sluice {
@@ -31,6 +33,15 @@ template <typename Number>
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return number;
+}
+
+/// Appends a number in decimal.
+template <typename Number>
+  requires std::integral<Number> || std::floating_point<Number>
+inline void AppendNumber(Number number, std::string& out) {
+  std::array<char, 32> digits;
+  out.append(digits.data(),
+             std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
 }  // namespace sluice

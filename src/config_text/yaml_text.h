@@ -8,6 +8,9 @@
 
 namespace sluice::config_text {
 
+/// Returns line and column of a byte.
+[[nodiscard]] Position PositionOf(std::string_view text, std::size_t offset);
+
 /// Finds the first byte that is invalid in YAML: not UTF-8, or a control character. yaml-cpp
 /// accepts such bytes, and treats some as the end of the file.
 std::optional<YamlError> FindTextProblem(std::string_view text);

@@ -26,9 +26,6 @@ enum class Failure : std::uint8_t {
   kClosed,          ///< The client was closed.
 };
 
-/// A stable name for logs and counters, such as "queue_full".
-[[nodiscard]] const char* FailureName(Failure failure) noexcept;
-
 struct CallError {
   Failure failure{};
   Execution execution{};

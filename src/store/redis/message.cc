@@ -1,12 +1,11 @@
 #include "store/redis/message.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "algo/algorithm_info.h"
+#include "base/parse_number.h"
 #include "base/random.h"
 #include "redis/slot.h"
 #include "resp/encoder.h"
@@ -89,13 +88,6 @@ char LetterOf(Mode mode) {
       return 'q';
   }
   return '?';
-}
-
-template <typename Number>
-void AppendNumber(Number number, std::string& out) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append(digits.data(), end.ptr);
 }
 
 void AppendNumbers(std::initializer_list<std::int64_t> numbers, std::string& out) {
