@@ -26,27 +26,27 @@ bool AnyIsRemembered(const StoreCall& call) {
                      [](const KeyUse& use) { return IsRemembered(use); });
 }
 
-// Whether something denied may pass after the operation: every one that gives something back
-// belongs here. (A release frees a slot of a concurrency limit, of which no denial is remembered.)
+// Returns whether denied calls may pass after the operation, because it may give units back. (Not
+// kRelease: denials of concurrency limits are not remembered.)
 bool MayGiveBack(Operation operation) {
   return operation == Operation::kReset || operation == Operation::kGrant ||
          operation == Operation::kAdjust;
 }
 
-// A denied call takes something from such a limit, so the store must hear of it.
+// Denied calls consume from such a limit, so they must reach the store.
 bool CountsDenied(const StoreCall& call) {
   return std::any_of(call.uses.begin(), call.uses.end(),
                      [](const KeyUse& use) { return use.count_denied; });
 }
 
-// What several uses of one key cost together was denied to the later ones.
+// A later use of the same key was evaluated with the total cost of the uses before it.
 bool IsFirstOfItsKey(std::span<const KeyUse> uses, std::size_t index) {
   return std::none_of(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(index),
                       [&](const KeyUse& use) { return use.key == uses[index].key; });
 }
 
-// Writes what is remembered into the verdicts: kDenied if a use is denied and not due, else kDue if
-// all that are denied are due.
+// Sets the verdicts from remembered denials. Returns kDenied if a use is denied and not due, kDue
+// if all denied uses are due.
 DenialAdvice WriteVerdicts(const DenialTable& table, std::span<KeyUse> uses,
                            const DenialTable::TimeSource& now) {
   DenialAdvice advice = DenialAdvice::kUnknown;
@@ -73,7 +73,7 @@ void WriteDenial(DenialTable& table, StoreCall& call) {
   table.CountAnswer();
 }
 
-// Denies the call by what is remembered, whether a real check is due or not.
+// Denies the call from remembered denials, even if a real check is due.
 bool DenyAnyway(DenialTable& table, StoreCall& call, const DenialTable::TimeSource& now) {
   if (!AnyIsRemembered(call)) return false;
   if (WriteVerdicts(table, call.uses, now) == DenialAdvice::kUnknown) return false;
@@ -101,11 +101,11 @@ bool AnswerFrom(DenialTable& table, StoreCall& call, const DenialTable::TimeSour
   return true;
 }
 
-/// A call on its way to the store. Used again and again.
+/// A call in flight to the store. Recycled.
 struct DenialStore::Request {
   explicit Request(DenialStore& its_owner) : owner(its_owner) {}
 
-  // Copies what the call points to: its caller may be gone when the store answers.
+  // Copies the data of the call, which its caller may destroy before the store answers.
   void Detach(std::span<const KeyUse> of_caller) {
     uses.assign(of_caller.begin(), of_caller.end());
     limits.clear();
@@ -129,7 +129,7 @@ struct DenialStore::Request {
     call.uses = uses;
   }
 
-  // Gives back what an unusually large call needed.
+  // Releases the memory of an unusually large call.
   void Trim() {
     constexpr std::size_t kKeptText = 1024;
     constexpr std::size_t kKeptUses = 16;
@@ -183,7 +183,7 @@ Completion DenialStore::CheckSeveral(StoreCall& call) {
   return Completion::kNow;
 }
 
-// False: some other call was quicker.
+// Returns false if another call became the real check first.
 bool DenialStore::TakeProbes(std::span<const KeyUse> uses) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const KeyUse& use = uses[i];
@@ -211,8 +211,8 @@ Completion DenialStore::Check(StoreCall& call, bool is_probe) {
   return Send(request);
 }
 
-// What was denied may pass once the store has answered. What is sent behind the change, and before
-// that, is left to the store.
+// Denials are dropped when the change is sent, so that the store decides later calls, and again
+// when it is done.
 Completion DenialStore::Change(StoreCall& call) {
   Drop(call);
   return Send(TakeRequest(call));
@@ -272,7 +272,7 @@ void DenialStore::Conclude(Request& request) {
   Finish(*caller, on_callers_stack);
 }
 
-// A failed check is denied by what is remembered, if that is so.
+// A failed check is denied if a denial is remembered.
 void DenialStore::Finish(StoreCall& call, bool on_callers_stack) {
   call.pending = false;
   if (!call.ok && call.operation == Operation::kCheck && !store::IsCallError(call.error)) {
@@ -307,7 +307,7 @@ void DenialStore::Drop(const StoreCall& call) {
   for (const KeyUse& use : call.uses) table_.Drop(use.key, now);
 }
 
-// A charge lets nothing pass that was denied, nor does an adjustment that changed nothing.
+// Charges, and adjustments without effect, don't change denials.
 void DenialStore::Announce(const StoreCall& call) {
   if (!options_.changed) return;
   for (const KeyUse& use : call.uses) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 constexpr std::size_t kMostShards = 64;
 constexpr std::size_t kLeastKeysPerShard = 64;
-/// Every sweep looks at one of so many parts of a shard's places for keys to forget.
+/// A sweep examines one of this many parts of a shard for keys to drop.
 constexpr std::size_t kSweepParts = 512;
 
 std::size_t ShardCount(std::size_t max_keys) {
@@ -38,7 +38,7 @@ struct LeaseTable::Entry {
   TableStats stats;
 };
 
-/// A part of the keys: entries in a pool, found through chains that begin at `heads`.
+/// A shard of the keys: a pool of entries in hash chains that begin at `heads`.
 class LeaseTable::Shard {
  public:
   void Make(std::size_t keys) {
@@ -55,12 +55,12 @@ class LeaseTable::Shard {
     return nullptr;
   }
 
-  /// nullptr if there is no room.
+  /// Returns nullptr if there is no room.
   Entry* FindOrMake(const KeyHash& hash, const Key& key, const Limit& limit, SteadyTime now) {
     Entry* entry = Find(hash);
     if (entry == nullptr) entry = Make(hash, key, limit, now);
     if (entry != nullptr && *entry->limit != limit) {
-      // Its numbers changed: what was taken under the old ones goes back.
+      // Its numbers changed: returns the tokens of the old limit.
       entry->leases.Surrender(entry->stats);
       entry->leases.Changed();
       entry->limit = limit;
@@ -69,8 +69,7 @@ class LeaseTable::Shard {
     return entry;
   }
 
-  /// What holds tokens is looked at in sweeps, the next one included. Returns whether it was not
-  /// before.
+  /// Includes a key in the following sweeps. Returns whether it was not included before.
   bool Watch(Entry& entry) {
     due_[IndexOf(entry)] = SteadyTime{};
     if (std::exchange(entry.watched, true)) return false;
@@ -78,7 +77,7 @@ class LeaseTable::Shard {
     return true;
   }
 
-  /// Returns how many keys are watched no more.
+  /// Returns the number of keys that no longer need sweeps.
   std::size_t Sweep(SteadyTime now, const Sink& send) {
     const std::size_t let_go = std::erase_if(watched_, [&](std::uint32_t index) {
       if (now < due_[index]) return false;
@@ -95,7 +94,7 @@ class LeaseTable::Shard {
     return let_go;
   }
 
-  /// Adds what its keys counted, those that are forgotten included.
+  /// Adds the counters of its keys, including dropped ones.
   void AddStats(std::vector<TableStats>& sums) const {
     const auto add = [&](std::uint32_t series, const TableStats& stats, std::size_t keys) {
       if (sums.size() <= series) sums.resize(series + 1);
@@ -199,15 +198,15 @@ SpendResult LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t c
     denials_.CountAnswer();
   }
   entry->leases.Spend(cost, now, attempt, spent, entry->stats);
-  // The store has nothing to be had ahead, it said.
+  // The store reported that it grants no lease.
   if (spent.fetch_ahead) {
     spent.fetch_ahead = !denials_.Find(key, limit, kMaxAmount, [&] { return now; }).is_denied();
   }
   return spent;
 }
 
-// Whether the memory of denials has the answer, which goes into `spent`. A new call may be the real
-// check that is due.
+// Returns whether a denial is remembered, and sets `spent`. A new call may become the real check
+// that is due.
 bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
                           SpendAttempt attempt, SpendResult& spent) const {
   using denial::DenialAdvice;

@@ -31,14 +31,14 @@ bool MayLease(const StoreCall& call) {
 
 using denial::RefillTime;
 
-// The store's reply says when the cheapest call that waited may pass. Windows end for all of them.
+// `retry_after` of the reply is that of the cheapest waiting call. Windows end for all of them.
 Micros RetryAfter(const LimitNumbers& limit, const SpendResult& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.retry_after;
   return spent.retry_after + RefillTime(limit, spent.still_missing, kMaxWait - spent.retry_after);
 }
 
-// A bucket is full when what is missing has refilled. The store says later: for it, what nodes hold
-// comes back when their leases end.
+// A bucket is full when it has refilled. The store reports a later time, because for it tokens of
+// nodes come back when their leases expire.
 Micros ResetAfter(const LimitNumbers& limit, const SpendResult& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.reset_after;
   const std::int64_t missing = std::max(limit.cap - spent.remaining, std::int64_t{0});
@@ -65,7 +65,7 @@ void SetOutcome(StoreCall& call, bool allowed) {
 
 }  // namespace
 
-/// A request on its way to the store, with all that it points to. Used again and again.
+/// A request in flight to the store, with its data. Recycled.
 struct LeasedStore::LeaseRequest {
   explicit LeaseRequest(LeasedStore& its_owner) : owner(its_owner) {}
 
@@ -151,7 +151,7 @@ LeasedStore::Attempt LeasedStore::TryAll(StoreCall& call) {
   return Attempt::kAnswered;
 }
 
-// A denial reports what is left of every limit: whether the table knows that.
+// A denial reports the remaining units of every limit. Returns whether the table knows them.
 bool LeasedStore::FillOthers(StoreCall& call, std::size_t denied, SteadyTime now) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     if (i == denied) continue;
@@ -347,7 +347,7 @@ bool LeasedStore::Serve(LeaseRequest& request, StoreCall& call, SpendAttempt att
   }
   SpendResult spent;
   if (grant.exact && attempt == SpendAttempt::kAnswered) {
-    // Not leased: what was granted is for those who were asked for.
+    // Not leased: the grant is for the calls of the request.
     spent.decision = grant.tokens >= use.cost ? LeaseDecision::kAllowed : LeaseDecision::kDenied;
     if (spent.decision == LeaseDecision::kAllowed) grant.tokens -= use.cost;
     spent.remaining = grant.left;
@@ -374,7 +374,7 @@ bool LeasedStore::Serve(LeaseRequest& request, StoreCall& call, SpendAttempt att
   return true;
 }
 
-// The store has no answer: what was denied before stays so.
+// The store did not answer: remembered denials stay.
 void LeasedStore::Fail(StoreCall& call, ErrorCode error, SteadyTime now) {
   KeyUse& use = call.uses[0];
   const SpendResult seen = table_.Peek(use.key, *use.limit, use.cost, now);

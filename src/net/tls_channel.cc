@@ -13,7 +13,7 @@
 
 namespace sluice::net {
 
-/// Where OpenSSL reads from and writes to: a channel's input and output.
+/// The BIO between OpenSSL and a channel's buffers.
 struct TlsPipe {
   static TlsChannel& ChannelOf(BIO* bio) { return *static_cast<TlsChannel*>(BIO_get_data(bio)); }
 
@@ -58,10 +58,10 @@ namespace {
 
 // The first byte of a record that carries a handshake.
 constexpr char kHandshakeRecord = 0x16;
-// Of an output buffer, for the next records.
+// Capacity of an output buffer that is kept.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
-// Whatever others left there would be taken for ours. To look is cheaper than to clear.
+// Stale errors in the queue would be attributed to this call. Checking is cheaper than clearing.
 void ForgetErrors() {
   if (ERR_peek_error() != 0) ERR_clear_error();
 }
@@ -82,7 +82,7 @@ std::string Rfc2253(const X509_NAME* name) {
   return copy;
 }
 
-// The last of several is the closest.
+// The last error is the most specific.
 std::string CommonName(const X509_NAME* name) {
   int last = -1;
   for (int i = -1; (i = X509_NAME_get_index_by_NID(name, NID_commonName, i)) >= 0;) last = i;

@@ -8,9 +8,9 @@ namespace sluice::redis {
 namespace {
 
 constexpr std::size_t kFirstSize = 64;
-// As many dead entries are cheaper to keep than to look for.
+// Up to this many stale deadlines are cheaper to keep than to remove.
 constexpr std::size_t kFew = 1024;
-// What an unusually long queue needed is given back.
+// Releases the memory of an unusually long queue.
 constexpr std::size_t kKeptBytes = 1U << 20;
 
 }  // namespace
@@ -56,7 +56,7 @@ void CallQueue::TakeCommands(std::string& out) {
   unsent_ = end_;
 }
 
-// Takes the calls that timed out from among those that wait to be sent. The others get new numbers.
+// Removes timed-out calls from the unsent ones and renumbers the others.
 void CallQueue::CloseGaps() {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -97,7 +97,7 @@ Handler CallQueue::PopReplied() {
 
 bool CallQueue::IsWaiting(const Deadline& deadline) {
   if (deadline.number < first_ || deadline.number >= end_) return false;
-  // After PopUnsent a number may stand for another call, which has an entry of its own.
+  // After PopUnsent a number may belong to another call, which has its own deadline entry.
   const Entry& call = At(deadline.number);
   return call.handler && call.deadline == deadline.when;
 }

@@ -62,7 +62,7 @@ void Client::Connection::Send(std::string_view command, const CallDeadline& dead
   queue_.Push(command, deadline, std::move(handler), loop_.Now());
 }
 
-// Why a call can't even wait.
+// Returns the reason why a call can't be queued.
 std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) {
   if (state() == State::kClosed) {
     return CallError{Failure::kClosed, Execution::kNotSent, address_ + ": the client is closed"};
@@ -119,7 +119,7 @@ void Client::Connection::OnFound(const FoundPrimary& found) {
   }
 }
 
-// Something has changed: whatever is known of the primary may be wrong.
+// A sentinel reported a change: the known primary may be outdated.
 void Client::Connection::OnHint() {
   const bool finding = state() == State::kConnecting && !stream_;
   if (state() == State::kReady || finding) return finder_->Find();
@@ -149,7 +149,7 @@ void Client::Connection::LeaveReplica() {
   if (finder_) Leave("a replica, not the primary");
 }
 
-// Those who wait for a reply still get it.
+// Pending calls still get their replies.
 void Client::Connection::Leave(std::string reason) {
   if (state() != State::kReady || !leaving_.empty()) return;
   leaving_ = std::move(reason);
@@ -197,7 +197,7 @@ void Client::Connection::OnReply(resp::Value reply) {
     Drop(Failure::kProtocol, "protocol error: an unexpected reply: " + Describe(reply));
   } else {
     stats_.replies.Add();
-    backoff_.Reset();  // Not before: a server that lets us in and dies at once is no better.
+    backoff_.Reset();  // Not earlier: a server may fail right after the login.
     const SteadyTime pushed = queue_.OldestPushed();
     const Handler handler = queue_.PopReplied();
     if (handler) {
@@ -205,7 +205,7 @@ void Client::Connection::OnReply(resp::Value reply) {
       handler(Answer(reply));
     } else {
       stats_.late_replies.Add();
-      breaker_.TryNow();  // It is there again, if late.
+      breaker_.TryNow();  // A late reply shows that the server is back.
     }
   }
 }
@@ -232,7 +232,7 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
   }
 }
 
-// Ends the connection, or the attempt at one, and plans the next.
+// Closes the connection or the attempt, and schedules the next one.
 void Client::Connection::Drop(Failure failure, const std::string& reason) {
   (state() == State::kReady ? stats_.disconnects : stats_.connect_failures).Add();
   const std::string message = address_ + ": " + reason;
@@ -335,7 +335,7 @@ SteadyTime Client::Connection::StallsAt() {
   return queue_.OldestTimedOut() ? last_heard_ + options_.stall_timeout : SteadyTime::max();
 }
 
-// A late server may catch up; one that is silent as well is given up.
+// A slow server may catch up; a silent one is disconnected.
 void Client::Connection::CheckStall() {
   if (loop_.Now() >= StallsAt())
     Drop(Failure::kConnectionLost, "no sign of life for stall_timeout");

@@ -21,7 +21,7 @@ void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verd
   verdict.reset_after = algo::WaitUntil(now, algo::FreshAt(limit, state));
 }
 
-// Whether the limit would let this use pass, and when if not.
+// Evaluates one use: the outcome, and the wait if denied.
 void EvaluateUse(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   const LimitNumbers& limit = use.limit->numbers();
   const State& state = subject.state;
@@ -65,12 +65,13 @@ void TakeUse(KeyUse& use, EvaluatedKey& subject, std::int64_t cost) {
   use.receipt.at = state.at;
 }
 
-// What a call that passes takes.
+// Consumes the uses of a call that passes.
 std::int64_t TakenBy(const KeyUse& use) {
   return use.dry_run || use.verdict.outcome != Outcome::kAllowed ? 0 : use.cost;
 }
 
-// What a denied call takes from a limit that counts denied calls: what is there, and no debt.
+// Returns what a denied call consumes from a limit that counts denied calls: what remains, without
+// debt.
 std::int64_t CountedWhenDenied(const KeyUse& use, const State& state, WallTime now) {
   if (!use.count_denied || use.dry_run || use.mode == Mode::kShadow || IsConcurrency(use)) {
     return 0;
@@ -102,7 +103,7 @@ void Grant(KeyUse& use, EvaluatedKey& subject) {
   subject.changed = true;
 }
 
-// The grant's part of what was taken is kept first, so the limit's part is given back first.
+// A refund goes to the limit first, then to the grant.
 void Adjust(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   if (Settlement* const settlement = use.settlement) {
     if (settlement->repeated) return;
@@ -119,7 +120,7 @@ void Adjust(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   subject.changed = true;
 }
 
-// The operations that concern each key by itself.
+// Operations that treat each key separately.
 void RunEach(StoreCall& call, std::span<EvaluatedKey* const> subjects) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     KeyUse& use = call.uses[i];

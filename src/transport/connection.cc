@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr std::uint32_t kEnding = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
-// Reads in a turn that fill the buffer; after that it is others' turn.
+// Maximum number of full reads per turn.
 constexpr int kMostReadsPerTurn = 4;
-// Of an output buffer, for the next answers. What grew larger was an exception.
+// Capacity of an output buffer that is kept for further responses.
 constexpr std::size_t kKeptOutputBytes = std::size_t{64} << 10;
-// Who connects while the server ends has its first request on the way.
+// A client that connects during a drain may have sent its first request.
 constexpr Micros kFirstRequestGrace = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -111,7 +111,7 @@ void Connection::Read() {
       all_.counters_.bytes_in.Add(bytes.size());
       if (proxy_header_) TakeProxyHeader(bytes);
       if (bytes.empty()) {
-        // All of it was the proxy's.
+        // All bytes belonged to the PROXY header.
       } else if (tls_) {
         TakeSealed(bytes);
       } else {
@@ -134,7 +134,7 @@ void Connection::Read() {
 
 void Connection::BeginSession() { session_ = all_.make_session_(*this, facts_); }
 
-// Takes it off the bytes; what is left is the connection's own.
+// Removes the PROXY header from the bytes.
 void Connection::TakeProxyHeader(std::string_view& bytes) {
   using Status = identity::ProxyProtocolReader::Status;
   const Status status = proxy_header_->Read(bytes);
@@ -194,8 +194,8 @@ void Connection::Write() {
   PlanNext();
 }
 
-// When to go on with what has arrived, here or in the session. Not planned: what its own output, or
-// a call that is answered, lets go on.
+// Schedules the continuation of buffered requests, unless pending output or a store call will
+// resume them.
 void Connection::PlanNext() {
   using transport::PauseReason;
   const PauseReason pause = lingering() ? PauseReason::kNone : session_->pause();
@@ -235,7 +235,8 @@ void Connection::WriteOutput() {
   }
 }
 
-// How much the kernel took. Where it takes no more, the connection is blocked or closed.
+// Returns the number of bytes written. Sets the connection to blocked, or closes it, if the kernel
+// accepts no more.
 std::size_t Connection::Send(std::string_view bytes) {
   const ssize_t count = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (count >= 0) {
@@ -245,7 +246,7 @@ std::size_t Connection::Send(std::string_view bytes) {
     return static_cast<std::size_t>(count);
   }
   if (errno == EAGAIN) {
-    // Watched from now on: a client that was slow once will be again.
+    // Stays registered for EPOLLOUT: a slow client usually blocks again.
     if (output_ == Output::kFree) {
       all_.loop_.ChangeWatch(socket_.get(), kInput | EPOLLOUT, *this);
     }
@@ -268,7 +269,7 @@ void Connection::DropWritten() {
   }
 }
 
-// Whether all has been said that will be.
+// Returns whether the session is done and all output is written.
 bool Connection::IsOver() const {
   const bool has_more = session_->pause() != transport::PauseReason::kNone;
   return (session_->closing() || (input_ == Input::kEnded && !has_more)) &&
@@ -276,8 +277,8 @@ bool Connection::IsOver() const {
 }
 
 void Connection::End() {
-  // With input that we have not read, closing would reset the connection, and the client might lose
-  // our last answer. Where none was given there is nothing to lose.
+  // Closing with unread input resets the connection, and the client might lose the last response,
+  // if there was one.
   if (input_ == Input::kEnded || !answered_ || all_.limits_.linger <= Micros{0})
     return Close(nullptr);
   shutdown(socket_.get(), SHUT_WR);

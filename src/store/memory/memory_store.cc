@@ -9,7 +9,7 @@
 namespace sluice::store {
 namespace {
 
-// Fills in the answer of a call that makes no sense.
+// Sets the result of an invalid call.
 bool Refused(StoreCall& call) {
   call.affected = 0;
   call.pending = false;

@@ -17,26 +17,26 @@
 namespace sluice::store {
 namespace {
 
-// About so many keys to a segment when the store is full: enough that all segments fill evenly,
-// few enough that a look at all of them is short.
+// Approximate keys per segment when the store is full: enough for an even distribution, few enough
+// for short scans.
 constexpr std::size_t kKeysPerSegment = 4096;
 constexpr std::size_t kMinSegments = 64;
 constexpr std::size_t kMaxSegments = 65536;
 constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 
-// Every so many operations a segment looks at a few of its cells, and an Insert at a few more, so
-// that what is over goes away without anyone waiting for it.
+// Incremental sweep: a few cells every so many operations, and a few more per Insert, so that no
+// call waits for a full sweep.
 constexpr std::uint16_t kOperationsPerSweep = 256;
 constexpr std::uint32_t kCellsPerSweep = 16;
 constexpr std::uint32_t kCellsPerInsert = 4;
 // The part of max_bytes that only overflow keys may use.
 constexpr std::size_t kReserveDivisor = 16;
 constexpr std::size_t kMostReserve = std::size_t{16} << 20;
-// Calls over so many limits are evaluated without allocating.
+// Calls with up to this many limits are evaluated without allocating.
 constexpr std::size_t kPartsOnStack = 8;
 
-// What Decide does, for what nearly every call is: an enforced check of a bucket that lies in its
-// cell under the numbers it was written with. False (and nothing done) for everything else.
+// Fast path of Decide for the usual call: an enforced check of a bucket that is stored in its cell
+// under the same numbers. Returns false, and does nothing, for everything else.
 bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cell) {
   const LimitNumbers& limit = use.limit->numbers();
   if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
@@ -158,7 +158,7 @@ MemoryStore::Table::~Table() {
 
 void MemoryStore::Table::RunOne(StoreCall& call, const KeyHash& hash) {
   Segment& segment = SegmentOf(hash);
-  segment.PrefetchCells(segment.PrefetchHome(hash));  // Under way while the lock is taken.
+  segment.PrefetchCells(segment.PrefetchHome(hash));  // Prefetch while the lock is taken.
   RunIn(segment, call, hash);
 }
 
@@ -179,8 +179,8 @@ inline void MemoryStore::Table::RunIn(Segment& segment, StoreCall& call, const K
   }
 }
 
-// Three cache misses stand between a key and its cell: the segment, the byte that says where the
-// home's cells begin, and the cells. Each is asked for while the keys behind it are hashed.
+// A lookup has three dependent cache misses: the segment, the home's offset byte, and the cells.
+// Each is prefetched while later keys are hashed.
 void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
   constexpr std::size_t kLead = 3;
   struct Aim {
@@ -226,7 +226,7 @@ void MemoryStore::Table::RunAlone(StoreCall& call, const Place& place) {
     return AnswerWithoutRoom(call, {&subject, 1}, loaded.clock_set_back);
   }
   Decide(call, {&subject, 1});
-  // Making room moves no cell of the own segment if the key has one there.
+  // Making room moves no cell of this segment if the key is present.
   WriteBack(call, use, place, loaded);
 }
 
@@ -306,8 +306,8 @@ void MemoryStore::Table::RunLocked(StoreCall& call, std::span<Part> parts) {
   }
 }
 
-// Forgets a key that holds no information before the call looks at it: making room for the call's
-// other keys, or sweeping after they are written, would else do so in the middle of the call.
+// Drops a fresh key before the call loads it; otherwise making room for other keys of the call, or
+// a sweep, might drop it in the middle of the call.
 MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const StoreCall& call,
                                                            const Part& part) {
   Place place = PlaceOf(part);
@@ -352,7 +352,7 @@ void MemoryStore::Table::Load(const Cell* cell, const KeyUse& use, WallTime now,
     state = cell->State();
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
-    // What holds no information may have been forgotten: under new numbers it starts anew, too.
+    // A fresh key might as well have been dropped: under new numbers it starts fresh.
     if (loaded.converted && cell->FreshAt() <= now) from = nullptr;
   }
   if (from == nullptr || from->algorithm != numbers.algorithm) {
@@ -396,7 +396,7 @@ void MemoryStore::Table::WriteBack(const StoreCall& call, const KeyUse& use, con
     cell.SetExtended(place.hash, Extend(use, loaded).release());
   }
   if (loaded.from_caller) cell.SetFromCaller();
-  loaded.counted = false;  // From now on the cell is.
+  loaded.counted = false;  // Ownership moves to the cell.
   Unreserve(loaded);
   segment.nothing_fresh_before = 0;
   const std::uint32_t pages = segment.pages();
@@ -405,7 +405,7 @@ void MemoryStore::Table::WriteBack(const StoreCall& call, const KeyUse& use, con
   Sweep(segment, call.now, kCellsPerInsert, Histories::kLeave);
 }
 
-// A heap block that holds what `loaded` says.
+// Returns an extended state with the content of `loaded`.
 std::unique_ptr<ExtendedState> MemoryStore::Table::Extend(const KeyUse& use, Loaded& loaded) {
   auto extended = loaded.made ? std::move(loaded.made)
                               : std::make_unique<ExtendedState>(ExtendedState{.limit = *use.limit});
@@ -431,7 +431,7 @@ void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const KeyUse
   }
 }
 
-// A fingerprint shown to anyone would help to find the secret behind all of them.
+// The id is hashed again, because fingerprints would help to find the secret.
 std::uint64_t MemoryStore::Table::IdOf(const Cell& cell) const {
   const std::array<std::uint64_t, 2> fingerprint{cell.order(), cell.low()};
   std::array<char, sizeof fingerprint> bytes;

@@ -1,4 +1,4 @@
-// The part of the table that makes room: what is counted, what is forgotten, what is refused.
+// Memory accounting of the table: reservations, eviction of fresh keys, rejection.
 
 #include <algorithm>
 #include <mutex>
@@ -9,10 +9,10 @@
 namespace sluice::store {
 namespace {
 
-// How many cells of other segments a new key looks at when its own has none to drop.
+// Cells of other segments that are searched if a key's own segment has no fresh one.
 constexpr std::size_t kForeignCells = 8192;
 
-// How many keys are dropped for one that needs room, at most.
+// Maximum number of keys that are dropped for a new one.
 constexpr int kMostFreed = 8;
 
 // Whether an operation other than a check may add a key.
@@ -39,7 +39,7 @@ void MemoryStore::Table::Free(ExtendedState* extended) {
   delete extended;
 }
 
-// Added first, so that threads that ask at the same time don't pass the ceiling together.
+// Added first, so that concurrent threads can't exceed the maximum together.
 bool MemoryStore::Table::Charge(KeyKind kind, std::size_t bytes) {
   if (bytes == 0) return true;
   const std::size_t kept = kind == KeyKind::kOverflow ? 0 : reserve_bytes_;
@@ -86,7 +86,7 @@ void MemoryStore::Table::UncountKey(bool from_caller) {
 bool MemoryStore::Table::ReserveCell(KeyKind kind, Segment& segment, std::uint32_t promised,
                                      WallTime now) {
   if (!CountKey(kind, segment, now)) return false;
-  // Pages are for keys of all kinds; what callers have of them is counted by the cell.
+  // Pages are shared by keys of all kinds; those of kFromCaller keys are counted by cell.
   const KeyKind payer = kind == KeyKind::kFromCaller ? KeyKind::kOrdinary : kind;
   bool freed = true;
   for (int tries = 0; freed; ++tries) {
@@ -115,7 +115,7 @@ std::size_t MemoryStore::Table::HeapNeeded(const StoreCall& call, const KeyUse& 
   std::size_t bytes = 0;
   if (is_new && (loaded.made != nullptr || has_grant || counts_past_cell ||
                  use.limit->shape() == 0 || options_.keep_names)) {
-    // Every byte of a key may be escaped, and a text's room be twice what it holds.
+    // Worst case: every byte of a key is escaped, and the string's capacity is twice its size.
     const std::size_t key_bytes = use.key.scope.size() + use.key.tag.size() + use.key.rest.size();
     bytes = ExtendedState::BytesWithName(options_.keep_names ? 2 * (3 * key_bytes + 8) : 0);
   }
@@ -135,7 +135,7 @@ bool MemoryStore::Table::ReserveHeap(const StoreCall& call, const KeyUse& use, S
                        : use.kind == KeyKind::kOverflow ? KeyKind::kOverflow
                                                         : KeyKind::kOrdinary;
   for (int tries = 0; !Charge(kind, bytes); ++tries) {
-    // A key that is held must stay where it is.
+    // A present key must not move.
     const bool freed = tries < kMostFreed && (loaded.present ? FreeOneElsewhere(call.now)
                                                              : FreeOneAnywhere(segment, call.now));
     if (!freed) return false;
@@ -225,7 +225,7 @@ void MemoryStore::Table::AnswerWithoutRoom(StoreCall& call, std::span<EvaluatedK
   if (of_caller) caller_refused_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Drops the first cell without information that it finds; looks at each cell at most once.
+// Drops the first fresh cell; examines each cell at most once.
 bool MemoryStore::Table::FreeOne(Segment& segment, WallTime now) {
   if (now.time_since_epoch().count() < segment.nothing_fresh_before) return false;
   WallTime earliest = algo::kNever;
@@ -253,7 +253,7 @@ bool MemoryStore::Table::FreeOneElsewhere(WallTime now) {
   std::size_t peeked = 0;
   for (std::size_t i = 0; i < segment_count_ && peeked < kForeignCells; ++i) {
     Segment& other = segments_[free_hand_.fetch_add(1, std::memory_order_relaxed) % segment_count_];
-    // Only tried: this call, or one that waits for it, may hold that lock already.
+    // try_lock: this call, or one that waits for it, may already hold that lock.
     if (!other.lock.try_lock()) continue;
     const std::lock_guard lock(other.lock, std::adopt_lock);
     peeked += other.extent();

@@ -22,12 +22,12 @@ constexpr std::size_t kNumbersPerUse = 9;
 constexpr std::size_t kNumbersPerGrant = 14;
 constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
-// In place of how many were affected.
+// In place of the number of affected keys.
 constexpr std::int64_t kTooManyMarks = -2;
-// In place of the first call's answer: how many calls are answered follows.
+// In place of the first call's result: the number of answered calls follows.
 constexpr std::int64_t kOnlyTheFirst = -3;
 constexpr std::size_t kNumbersOfHeading = 2;
-// What uses cost Redis that are no plain checks, of strings and of sorted sets: see check.lua.
+// Estimated work of uses that are not plain checks, for strings and sorted sets: see check.lua.
 constexpr std::size_t kWorkOfString = 5;
 constexpr std::size_t kWorkOfSet = 13;
 
@@ -149,7 +149,7 @@ void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
   out.push_back(use.dry_run ? 'l' : use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
   if (NamesSlot(use)) {
-    out.push_back('o');  // The caller's own: it may be held already.
+    out.push_back('o');  // An id chosen by the caller: the slot may already be held.
     AppendNumber(use.slot, out);
   } else if (takes_slot) {
     out.push_back('n');
@@ -166,7 +166,7 @@ void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
                 out);
 }
 
-// Whether the two calls are encoded alike but for their keys.
+// Returns whether two calls differ only in their keys.
 bool AreEqual(const StoreCall& a, const StoreCall& b) {
   if (a.operation != b.operation || a.uses.size() != b.uses.size()) return false;
   for (std::size_t i = 0; i < a.uses.size(); ++i) {
@@ -290,8 +290,8 @@ void ReadCall(StoreCall& call, Numbers& numbers) {
   }
 }
 
-// How many numbers a plain check is answered with: what a bucket has left; what was used in a
-// window, and where that begins or what was used in the one before.
+// Number of values in the reply to a plain check: a bucket's remaining units; a window's used
+// units, and its start or the previous window's used units.
 std::size_t NumbersOfPlainUse(const KeyUse& use) {
   return algo::IsBucket(use.limit->algorithm()) ? 1 : 2;
 }
@@ -306,10 +306,10 @@ algo::State ReadPlainState(const KeyUse& use, WallTime now, Numbers& numbers) {
   return state;
 }
 
-// The script says what it found; what follows from that is the same here as there.
+// The script returns the state; the verdict is computed here with the same arithmetic.
 void ReadPlainAnswers(std::span<StoreCall* const> calls, Numbers& numbers) {
   const WallTime now{Micros{numbers.Next()}};
-  // Kept by the thread, so that they are allocated once.
+  // Reused buffers of the thread.
   thread_local std::vector<EvaluatedKey> subjects;
   thread_local std::vector<EvaluatedKey*> pointers;
   for (StoreCall* call : calls) {
@@ -355,13 +355,13 @@ void AppendMarksKey(const Key& key, std::string& out) {
   const std::size_t begin = out.size();
   AppendRedisKey(key, out);
   if (key.tag.empty()) {
-    // All of such a key's name chooses its slot: its marks need a tag to follow it there.
+    // The whole name of such a key determines its slot: its marks need an explicit hash tag.
     const std::uint32_t tag =
         redis::TagNumberOf(redis::SlotOf(std::string_view(out).substr(begin)));
     constexpr std::string_view kUpToTag = "sluice:v1:{";
     out.insert(begin + kUpToTag.size(), std::to_string(tag) + "}{");
   }
-  // No part of a key has this sign.
+  // A character that does not occur in keys.
   out.append("#settled");
 }
 

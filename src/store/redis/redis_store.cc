@@ -18,7 +18,7 @@ namespace {
 // many servers.
 constexpr std::size_t kMaxHeavy = 4;
 constexpr std::size_t kMaxHeavyInCluster = 16;
-// Between two retries while Redis can't serve.
+// Pause between retries while Redis can't serve.
 constexpr Micros kPause = std::chrono::milliseconds(5);
 // No caller waits for a rollback, so it may take longer than other calls.
 constexpr Micros kRollbackTimeout = std::chrono::seconds(1);
@@ -64,11 +64,11 @@ struct Rollback {
 
 }  // namespace
 
-// Calls that travel together. Reused.
+// Calls of one script call. Recycled.
 struct RedisStore::Batch {
   explicit Batch(RedisStore& owner) : store(&owner) {}
 
-  /// Null: the store is gone and has answered the calls; the pending handler owns the batch.
+  /// Null: the store was destroyed and has completed the calls; the pending handler owns the batch.
   RedisStore* store;
   std::uint64_t number = 0;      ///< Of this use of the batch.
   std::size_t in_flight_at = 0;  ///< In `in_flight_`, if it is there.
@@ -251,8 +251,8 @@ void RedisStore::KeepOrder() {
   }
 }
 
-// Whether others have to be answered first: predecessors of its turn, heavy batches in flight, or
-// held batches that share a key with it.
+// Returns whether other batches must be done first: predecessors of its turn, heavy batches in
+// flight, or held batches with a common key.
 bool RedisStore::MustWait(const Batch& batch) const {
   if (!MaySend(batch)) return true;
   if (held_.empty()) return false;
@@ -363,8 +363,8 @@ void RedisStore::Digest(Batch& batch, const redis::Answer& answer) {
   }
 }
 
-// The calls after the first `answered` did not run: the script had done enough. They are sent again
-// before all that are held.
+// Holds the calls after the first `answered`, which did not run because the script had done its
+// maximum of work. They are sent before all other held ones.
 void RedisStore::HoldRest(Batch& batch, std::size_t answered) {
   batch.calls.erase(batch.calls.begin(),
                     batch.calls.begin() + static_cast<std::ptrdiff_t>(answered));
@@ -373,7 +373,7 @@ void RedisStore::HoldRest(Batch& batch, std::size_t answered) {
   Hold(batch, /*first=*/true);
 }
 
-// One batch brings the script's text; the others, which follow it, find it known.
+// One batch sends the script's text; later ones use its hash.
 void RedisStore::SendScript(Batch& batch) {
   counters_.reloads.Add();
   if (script_sent_at_ != loop_.Now()) script_sent_to_.clear();
@@ -393,8 +393,8 @@ void RedisStore::SendLater(Batch& batch) {
   to_retry_.push_back(&batch);
 }
 
-// The slot is moving, and not all keys are on one node: each call, or each key of a single call, is
-// sent alone.
+// The slot is being migrated and its keys are on two nodes: sends each call, or each key of a
+// single call, separately.
 void RedisStore::SendApart(Batch& batch) {
   const std::uint16_t slot = batch.route.slot;
   if (batch.calls.size() > 1) {
@@ -423,7 +423,7 @@ void RedisStore::Retry() {
   std::vector<Batch*> batches;
   batches.swap(to_retry_);
   for (Batch* const batch : batches) {
-    // Too late: the last answer of Redis stands.
+    // Too late to retry: the last reply stands.
     if (loop_.Now() >= batch->deadline) {
       Fail(*batch, batch->failure);
     } else {

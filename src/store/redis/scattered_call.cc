@@ -46,7 +46,7 @@ ScatteredCall::ScatteredCall(PartRunner& runner, StoreCall& call,
     ++parts_.back().count;
     uses_.push_back(call.uses[original_[i]]);
   }
-  // Who can't deny comes last, and never has to be given back for the others' sake.
+  // Limits that can't deny come last, so that they are never refunded because of others.
   std::stable_partition(parts_.begin(), parts_.end(), [this](const Part& part) {
     const auto uses = UsesOf(part);
     return std::any_of(uses.begin(), uses.end(),
@@ -91,7 +91,7 @@ void ScatteredCall::Run(StoreCall& part, std::uint16_t slot) {
 void ScatteredCall::OnDone(const StoreCall& done) {
   if (!done.ok) {
     ++failed_;
-    // That something may have happened is never forgotten.
+    // kStoreTimeout is never replaced by another error.
     if (failed_ == 1 || done.error == ErrorCode::kStoreTimeout) error_ = done.error;
   }
   if (--outstanding_ > 0) return;
@@ -117,7 +117,7 @@ void ScatteredCall::FinishPeek() {
 
 void ScatteredCall::TakeNext() {
   if (taken_ < parts_.size()) {
-    // No location knows of the quotas in the others: where none fits, they must not deny the call.
+    // Locations don't know each other's quotas: quotas that don't fit must not deny the call there.
     const std::span<KeyUse> uses = UsesOf(parts_[taken_]);
     const bool any_quota_fits = std::any_of(uses.begin(), uses.end(), [this](const KeyUse& use) {
       return use.mode == Mode::kQuota && PeekedVerdict(use).outcome == Outcome::kAllowed;
@@ -143,7 +143,7 @@ void ScatteredCall::FinishTake() {
     return TakeNext();
   }
   GiveBackTaken();
-  // What was taken before may stay taken.
+  // Consumption in earlier locations may remain.
   if (!part.ok) return Fail(taken_ > 0 ? ErrorCode::kStoreTimeout : error_);
   Count(taken_ + 1);
 }
@@ -184,7 +184,7 @@ void ScatteredCall::Count(std::size_t first_part) {
   for (std::size_t i = 0; i < counts_.size(); ++i) Run(counts_[i], slots[i]);
 }
 
-// The denial stands, whatever became of the counting.
+// The call is denied even if counting failed.
 void ScatteredCall::ReadCounts() {
   for (const StoreCall& count : counts_) {
     KeyUse& use = count.uses[0];
