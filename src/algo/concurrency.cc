@@ -9,8 +9,8 @@
 namespace sluice::algo::concurrency {
 namespace {
 
-// A slot that would outlive a new one by more than clocks differ was taken before the clock was
-// set back (or the time to live was cut): it lives as long as a new one.
+// A slot that outlives a new one by more than the clock tolerance was acquired before the clock was
+// set back (or the time to live was reduced): it expires with a new one.
 bool OutlivesNew(const LimitNumbers& limit, WallTime now, const SummedTree<Slot>& slots) {
   return !slots.empty() && slots.back().expires - (now + limit.window) > kClockTolerance;
 }
@@ -56,12 +56,12 @@ void EraseOver(State& state, std::size_t most) {
 
 void Insert(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot) {
   const Slot added{slot, state.at + limit.window, cost};
-  // What is over must be before all that is not, also when the clock was set back.
+  // Expired entries must come before live ones, also when the clock was set back.
   if (MicrosOf(added.expires) < state.previous) {
     EraseOver(state, state.history->slots.size());
     state.previous = 0;
   }
-  // One that is over but still there.
+  // An expired slot that was not erased yet.
   if (const Slot* const over = Find(*state.history, slot)) Erase(*state.history, Slot(*over));
   Add(*state.history, added);
   state.value += cost;

@@ -7,8 +7,8 @@
 namespace sluice::algo::sliding_log {
 namespace {
 
-// Entries beyond the limit come only from what is charged without asking. Past so many of them, a
-// further one is merged with another, so that a key's memory stays bounded.
+// Maximum number of entries beyond the limit, which come from charges only. Further ones are
+// merged, so that a key's memory is bounded.
 constexpr std::size_t kForcedEntries = 4096;
 
 bool AnyLive(const State& state) {
@@ -31,7 +31,7 @@ void EraseOver(State& state, std::size_t most) {
   if (log.empty() || MicrosOf(log.FirstFrom({})->at) >= state.previous) state.previous = 0;
 }
 
-// What is over must be before all that is not.
+// Expired entries must come before live ones.
 void MakeRoomAt(State& state, WallTime at) {
   if (MicrosOf(at) >= state.previous) return;
   EraseOver(state, state.history->log.size());
@@ -82,7 +82,7 @@ WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
 void Operations::Commit(const LimitNumbers& /*limit*/, State& state) {
   auto& log = state.history->log;
   if (AnyLive(state) && log.back().at > state.at) {
-    // Merged, because Adjust looks for one entry of a moment.
+    // Merged, because Adjust expects one entry per time.
     EraseOver(state, log.size());
     std::int64_t moved = 0;
     while (!log.empty() && log.back().at >= state.at) {
@@ -125,7 +125,7 @@ void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, st
   const bool may_be_live = MicrosOf(at) >= state.previous;
   const LogEntry* found = may_be_live ? log.Find({.time = MicrosOf(at)}) : nullptr;
   if (found == nullptr) {
-    // What a grant paid for left no entry; what is charged on top of it must.
+    // Units of a grant left no entry; a charge on top of them must.
     const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;
     if (!counts) return;
     MakeRoomAt(state, at);

@@ -32,7 +32,7 @@ void AppendEscape(char c, std::string& out) {
   }
 }
 
-// 0x7F is no control character to JSON, but is one to terminals.
+// 0x7F is a control character for terminals, though not in JSON.
 bool NeedsEscape(char c) { return IsControl(c) || c == '"' || c == '\\'; }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 char Capital(char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-// What an escape at the beginning stands for, or -1.
+// Returns the byte of an escape at the beginning, or -1.
 int Escaped(std::string_view text) { return text.starts_with('%') ? HexByte(text.substr(1)) : -1; }
 
 bool StaysEscaped(int byte, PathFolding folding) {

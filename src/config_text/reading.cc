@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxErrors = 100'000;
 
-// What a file says may hold line breaks, and what else a terminal would act on.
+// Texts of a file may contain line breaks and other control characters.
 std::string OneLine(std::string text) {
   for (char& c : text) {
     if (IsControl(c)) c = ' ';
@@ -69,7 +69,7 @@ Diagnostic Reading::About(const Field& field, Position position, std::string mes
 
 void Reading::AddError(const Field& field, std::string message) {
   if (has_max_errors()) return;
-  // Where there is nothing, yaml-cpp points to what comes next.
+  // For an empty value, yaml-cpp reports the position of the next token.
   const Position position = field->kind == YamlKind::kNull ? field.key : field->position;
   errors_.push_back(About(field, position, std::move(message)));
 }

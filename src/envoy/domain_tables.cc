@@ -82,7 +82,7 @@ Descriptor* DomainTables::Add(std::uint32_t parent, std::string_view key, std::s
 }
 
 const Descriptor* DomainTables::Choose(std::uint32_t parent, const Entry& entry) const {
-  // A value that is empty is no value: only the key, or a wildcard for it, can be meant.
+  // An empty value matches only the key alone, or a wildcard.
   if (!entry.value.empty()) {
     if (const Descriptor* exact = FindExact(parent, entry.key, entry.value)) return exact;
   }

@@ -72,7 +72,7 @@ class StructWriter {
   }
 
  private:
-  // Every value counts, also one that many aliases lead to: else a small file could become huge.
+  // Aliased values count each time: otherwise a small file could become huge.
   bool HasRoom(std::size_t bytes) {
     used_ += bytes + 4;
     return used_ <= kMostBytes;

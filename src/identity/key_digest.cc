@@ -1,5 +1,5 @@
-// The functions that hash from a state of the caller's own are deprecated; those that replace them
-// allocate at every call.
+// The functions with a caller-owned state are deprecated; their replacements allocate at every
+// call.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "identity/key_digest.h"

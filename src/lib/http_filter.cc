@@ -50,7 +50,7 @@ class VerdictHeaders final : public HeaderSink {
   HttpVerdict& verdict_;
 };
 
-/// What a thread needs for one call, kept for the next.
+/// Per-thread buffers of a call, reused.
 struct Room {
   identity::Caller caller;
   std::vector<Attribute> attributes;

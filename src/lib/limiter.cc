@@ -21,7 +21,7 @@ using store::KeyUse;
 using store::Operation;
 using store::StoreCall;
 
-// Calls of so many limits, and batches in portions of so many checks, need no allocation.
+// Calls with up to this many limits, and batches in portions of this size, don't allocate.
 constexpr std::size_t kOnStack = 16;
 // For `local` rules, which continue in memory while Redis does not answer.
 constexpr std::size_t kKeysWithoutRedis = 1'000'000;
@@ -193,7 +193,7 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
     const bool fits = use.key.size() <= kMaxKeyBytes && use.limit->name.size() <= kMaxKeyBytes;
     if (!fits) return ToError(ErrorCode::kInvalidKey);
   }
-  // Made once for each thread: to fill all of this with zeros takes as long as some of the checks.
+  // Thread-local: zeroing the buffers would take as long as some of the checks.
   thread_local std::array<KeyUse, kOnStack> asked;
   thread_local std::array<StoreCall, kOnStack> calls;
   std::array<StoreCall*, kOnStack> pointers;

@@ -13,8 +13,8 @@
 namespace sluice {
 namespace {
 
-// Lets a thread wait for a number of events. Unlike a latch it may be destroyed as soon as Wait
-// returns: Tick notifies before it releases the lock, and touches nothing afterwards.
+// A latch that may be destroyed as soon as Wait returns: Tick notifies before it releases the lock,
+// and accesses nothing afterwards.
 class Countdown {
  public:
   explicit Countdown(std::size_t events) : left_(events) {}

@@ -1,4 +1,4 @@
-// What a Limiter decides by rules.
+// The functions of Limiter that take rules.
 
 #include <utility>
 

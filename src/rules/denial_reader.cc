@@ -17,12 +17,12 @@ constexpr std::size_t kMaxHeaders = 32;
 constexpr std::size_t kMaxHeaderBytes = 4096;
 constexpr std::string_view kUsualContentType = "text/plain; charset=utf-8";
 
-// These say where an answer ends, or are said by the answer itself.
+// Headers that frame the response, or are set by it.
 constexpr std::array<std::string_view, 8> kNotYours = {
     "connection",  "content-length",    "content-type", "date",
     "retry-after", "transfer-encoding", "trailer",      "upgrade"};
 
-// About limits, and for proxies: only we know what is true.
+// Headers about limits and for proxies, which are set by the server only.
 constexpr std::array<std::string_view, 3> kNotYoursFrom = {"ratelimit", "x-ratelimit", "x-sluice-"};
 
 bool IsOurs(std::string_view header) {

@@ -53,7 +53,7 @@ bool Glob::MatchesAt(const Segment& segment, const char* at) const {
 std::size_t Glob::FindSegment(const Segment& segment, std::string_view value) const {
   if (segment.size > value.size()) return std::string_view::npos;
   if (segment.literal) {
-    // Unlike string_view::find, this takes linear time whatever it is given.
+    // Unlike string_view::find, this takes linear time for every input.
     const void* found =
         memmem(value.data(), value.size(), bytes_.data() + segment.begin, segment.size);
     if (found == nullptr) return std::string_view::npos;
@@ -74,7 +74,7 @@ bool Glob::Matches(std::string_view value) const {
   if (!MatchesAt(last, value.data() + value.size() - last.size)) return false;
   value.remove_prefix(first.size);
   value.remove_suffix(last.size);
-  // Taking each segment where it is first found leaves the most room for those after it.
+  // The leftmost match of each segment leaves the most text for the following ones.
   for (std::size_t i = 1; i + 1 < segments_.size(); ++i) {
     const std::size_t at = FindSegment(segments_[i], value);
     if (at == std::string_view::npos) return false;

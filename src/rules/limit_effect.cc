@@ -38,7 +38,7 @@ std::strong_ordering CompareRates(const LimitNumbers& a, const LimitNumbers& b) 
                           Wide{b.rate_den} * b.interval.count());
 }
 
-// Each comparison is of what is admitted afterwards with what was before.
+// Each comparison is of the admitted calls afterwards with those before.
 ChangeEffect Together(std::initializer_list<std::strong_ordering> comparisons) {
   bool more = false;
   bool less = false;

@@ -53,7 +53,7 @@ void DropUseless(config_text::Reading& reading, LimitLevel& level) {
   }
 }
 
-// Reports an error where its field is set, else at what the limit has instead.
+// Reports an error at its field, or at another field of the limit if it is not set.
 void Report(config_text::Reading& reading, const LimitLevel& level, const Error& error) {
   static constexpr std::pair<std::string_view, Quantity> kFields[] = {
       {"capacity", Quantity::kCapacity},
@@ -69,7 +69,7 @@ void Report(config_text::Reading& reading, const LimitLevel& level, const Error&
   for (const auto& [name, quantity] : kFields) {
     const QuantityValue& given = level[quantity];
     if (name != error.field || !given) continue;
-    // The position says the name already.
+    // The position already has the name.
     const bool redundant = given.field.name == name;
     reading.AddError(given.field,
                      redundant ? error.message.substr(name.size() + 1) : error.message);
@@ -246,7 +246,7 @@ std::vector<Setting> SettingsOf(const LimitLevel& level) {
   for (std::size_t i = 0; i < kQuantities; ++i) {
     const QuantityValue& given = level.given[i];
     if (!given) continue;
-    // The window of "100 per minute" is no field of its own.
+    // The window of "100 per minute" is not a separate field.
     const bool implied = static_cast<Quantity>(i) == Quantity::kWindow &&
                          given.field.node == level[Quantity::kLimit].field.node;
     if (implied) continue;

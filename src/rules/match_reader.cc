@@ -109,7 +109,7 @@ bool IsUsual(std::string_view attribute) {
   return std::find(usual.begin(), usual.end(), attribute) != usual.end();
 }
 
-// A name that is no attribute that anybody would have, but nearly one of ours.
+// Returns whether a name is probably a misspelled well-known attribute.
 std::optional<std::string> NearMiss(std::string_view name) {
   std::vector<std::string> known = {"methods"};
   for (const std::string_view attribute : UsualAttributes()) {
@@ -136,7 +136,7 @@ std::optional<std::string> NearMiss(std::string_view name) {
   return std::nullopt;
 }
 
-// Who writes `path: {exact: /a}` says plainly that it is an attribute, whatever it is called.
+// `path: {exact: /a}` is explicitly a condition on an attribute, whatever its name.
 bool CheckName(config_text::Reading& reading, const config_text::Field& field) {
   if (field.name == "present" || field.name == "absent") {
     reading.AddNameError(

@@ -12,7 +12,7 @@
 namespace sluice::rules {
 namespace {
 
-/// What the conditions of a rule say of one attribute.
+/// The conditions of a rule on one attribute.
 class AttributeConditions {
  public:
   AttributeConditions(const Rule& rule, std::string_view attribute) {
@@ -25,7 +25,7 @@ class AttributeConditions {
         sets_.emplace_back(condition.any_of, condition.ignore_case);
       }
     }
-    // An endpoint is matched as a path or as its template; what an override names may be either.
+    // An endpoint matches as a path or as its template; an override may have either.
     if (attribute == "endpoint") sets_.clear();
   }
 
@@ -33,7 +33,7 @@ class AttributeConditions {
   /// The rule is only for calls that have the attribute.
   [[nodiscard]] bool needed() const { return needed_; }
   [[nodiscard]] bool Accept(const Pattern& whose) const { return Excluding(whose) == nullptr; }
-  /// The condition that does not hold for it, if there is one.
+  /// Returns the condition that does not hold for it, or null.
   [[nodiscard]] const Condition* Excluding(const Pattern& whose) const {
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       const bool holds = whose.kind == PatternKind::kExact ? sets_[i].Matches(whose.text)

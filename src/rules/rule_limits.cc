@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 128;
 
-// What a rule can't say of all its limits at once if it has several.
+// Fields that a rule can't set for all its limits if it has several.
 constexpr Quantity kAmounts[] = {Quantity::kLimit, Quantity::kCapacity, Quantity::kRefillRate,
                                  Quantity::kWindow};
 
@@ -45,7 +45,7 @@ LimitLevel Only(const LimitLevel& level, std::initializer_list<Quantity> quantit
   return only;
 }
 
-// What `params` and the rule itself say, which must not be the same.
+// Combines `params` with the rule's own fields; duplicates are errors.
 void Join(config_text::Reading& reading, LimitLevel& level, const LimitLevel& params) {
   for (std::size_t i = 0; i < kQuantities; ++i) {
     if (!params.given[i]) continue;
@@ -224,7 +224,7 @@ LimitLevel RuleLimits::LevelsOf(const Spec& spec, const NamedLevels* tier,
   return level;
 }
 
-// Of several limits, those that `from` does not name are new.
+// If there are several limits, those that `from` does not name are new.
 bool RuleLimits::IsAbsent(const Spec& spec, const NamedLevels* from) const {
   return from != nullptr && specs_.size() > 1 && from->Find(spec.name) == nullptr;
 }

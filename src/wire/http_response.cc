@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::string_view kJson = "application/json";
-// Of a body that is not there yet: most have so many digits, and the others are moved.
+// Placeholder for the length of a body that is not complete: usual number of digits; others are
+// moved.
 constexpr std::string_view kUsualLength = "000";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kDigits = 20;
