@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/key.h"
 #include "base/timestamp.h"
+#include "entries_file.h"
 #include "load_rules.h"
+#include "match/entry_text.h"
 #include "rules/limit_text.h"
 #include "rules/rollout_text.h"
 #include "text_table.h"
@@ -54,6 +56,11 @@ void PrintCall(const Explanation& explanation, const ExplainOptions& options, st
   if (options.at) table.Add({"time", FormatTimestamp(*options.at)});
   table.Add({"tier", TierText(explanation)});
   table.Add({"lists", ListText(explanation)});
+  for (const match::LiveEntry* const live : explanation.entries) {
+    const std::string& rule = live->entry.rule;
+    table.Add({"entry", Shown(live->entry.id) + ": " + Shown(EffectText(live->entry)) +
+                            (rule.empty() ? "" : ", rule " + Shown(rule))});
+  }
   if (explanation.key_unknown) table.Add({"api_key", "not among `known_keys`: counts as absent"});
   out += "call\n";
   table.Print(2, out);
@@ -82,6 +89,12 @@ void PrintLimit(const match::ExplainedLimit& explained, std::string& out) {
   out += '\n';
   TextTable about({Align::kLeft, Align::kLeft});
   about.Add({"counts", Shown(limit.type)});
+  if (explained.entry != nullptr) {
+    const std::string& id = explained.entry->entry.id;
+    about.Add({"entry", Shown(id) + ": " +
+                            (explained.adjusted ? rules::LimitText(explained.adjusted->numbers())
+                                                : EffectText(explained.entry->entry))});
+  }
   if (!limit.schedule.always()) about.Add({"applies", ScheduleText(limit.schedule).substr(2)});
   about.Add({"key", Shown(KeyName(explained))});
   about.Add({"cost", explained.refusal.empty() ? std::to_string(explained.cost)
@@ -153,8 +166,14 @@ std::string KeyName(const match::ExplainedLimit& limit) {
 }
 
 std::string Conclusion(const Explanation& explanation, const rules::RuleFile& file) {
+  if (explanation.block != nullptr) {
+    return "denied: blocked by the live entry " + Shown(explanation.block->entry.id);
+  }
   if (explanation.listed == match::Listed::kDenied) return "denied by the deny list";
   if (explanation.listed == match::Listed::kAllowed) return "allowed by the allow list";
+  if (explanation.exemption != nullptr) {
+    return "allowed by the live entry " + Shown(explanation.exemption->entry.id);
+  }
   if (explanation.refused) return "refused: its cost is invalid";
   if (!explanation.matched) {
     return file.otherwise == rules::DefaultAction::kAllow
@@ -167,6 +186,10 @@ std::string Conclusion(const Explanation& explanation, const rules::RuleFile& fi
   bool is_missing = false;
   for (const match::ExplainedRule& rule : explanation.rules) {
     for (const match::ExplainedLimit& limit : rule.limits) {
+      const bool never_denies =
+          limit.entry != nullptr && (limit.entry->entry.effect == match::EntryEffect::kAllow ||
+                                     limit.entry->entry.effect == match::EntryEffect::kUnlimited);
+      if (never_denies) continue;
       const bool is_shadow = IsShadow(*rule.rule, *limit.limit);
       ++(is_shadow ? shadow : enforced);
       const bool rejects = limit.limit->reject_all && !is_shadow;
@@ -196,8 +219,13 @@ int ExplainCall(const ExplainOptions& options) {
   if (!rules) return 1;
   std::vector<Attribute> attributes;
   for (const auto& [name, value] : options.attributes) attributes.push_back({name, value});
-  const Explanation explanation =
-      match::Explain(*rules, attributes, options.cost, options.at.value_or(TheSystemClock().Now()));
+  const WallTime now = options.at.value_or(TheSystemClock().Now());
+  const auto entries = LoadEntries(options.entries);
+  if (!entries) return 1;
+  match::EntryMatches matches;
+  entries->Find(attributes, now, matches);
+  Explanation explanation = match::Explain(*rules, attributes, options.cost, now);
+  match::ExplainEntries(matches.found(), explanation);
   const std::string text = options.json ? ExplanationJson(explanation, rules->file(), options)
                                         : ExplanationText(explanation, rules->file(), options);
   std::fwrite(text.data(), 1, text.size(), stdout);

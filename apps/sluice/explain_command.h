@@ -14,6 +14,7 @@ namespace sluice::app {
 
 struct ExplainOptions {
   std::string rules;
+  std::string entries;  ///< A file; empty: none.
   std::vector<std::pair<std::string, std::string>> attributes;
   std::int64_t cost = 1;
   std::optional<WallTime> at;  ///< Not set: now.

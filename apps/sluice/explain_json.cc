@@ -1,6 +1,7 @@
 #include "base/json_writer.h"
 #include "base/timestamp.h"
 #include "explain_command.h"
+#include "match/entry_text.h"
 #include "rules/limit_text.h"
 
 namespace sluice::app {
@@ -103,6 +104,12 @@ void WriteLimit(const match::ExplainedLimit& explained, JsonWriter& json) {
     json.Key("cap").Int(limit.limit.cap());
     json.Key("text").String(rules::LimitText(limit.limit.numbers()));
   }
+  if (explained.entry != nullptr) {
+    json.Key("entry").String(explained.entry->entry.id);
+    if (explained.adjusted) {
+      json.Key("adjusted_text").String(rules::LimitText(explained.adjusted->numbers()));
+    }
+  }
   json.Key("key").String(KeyName(explained));
   if (explained.refusal.empty()) {
     json.Key("cost").Int(explained.cost);
@@ -172,6 +179,13 @@ std::string ExplanationJson(const Explanation& explanation, const rules::RuleFil
   WriteCall(explanation, options, json);
   json.Key("listed");
   WriteList(explanation, json);
+  json.Key("entries").BeginArray();
+  for (const match::LiveEntry* const live : explanation.entries) {
+    json.BeginObject().Key("id").String(live->entry.id);
+    match::AppendMembers(live->entry, json);
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("rules").BeginArray();
   for (const match::ExplainedRule& rule : explanation.rules) WriteRule(rule, json);
   json.EndArray();

@@ -101,6 +101,8 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
           },
           "When the call comes, for rules with a schedule; default: now")
       ->type_name("TIME");
+  command->add_option("--entries", options.entries, "A file of live entries: entries list --json")
+      ->type_name("FILE");
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&action, &options] { action = [&options] { return ExplainCall(options); }; });
 }
@@ -154,6 +156,8 @@ void AddSimulate(CLI::App& app, Action& action, SimulateOptions& options) {
   command
       ->add_option("--against", options.against,
                    "The rule file that is active today: report the difference")
+      ->type_name("FILE");
+  command->add_option("--entries", options.entries, "A file of live entries: entries list --json")
       ->type_name("FILE");
   command->add_option("--top", options.top, "How many of the most denied keys to report")
       ->type_name("N")

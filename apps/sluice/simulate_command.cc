@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/timestamp.h"
+#include "entries_file.h"
 #include "input_file.h"
 #include "load_rules.h"
 #include "progress.h"
@@ -40,6 +41,7 @@ class Run {
   }
 
   int Go() {
+    if (!(entries_ = LoadEntries(options_.entries))) return 1;
     if (!(rules_ = Prepare(options_.rules))) return 1;
     result_.rules = rules_.get();
     if (!options_.against.empty()) {
@@ -57,7 +59,8 @@ class Run {
   [[nodiscard]] std::unique_ptr<Simulation> Prepare(const std::string& path) const {
     auto rules = LoadRules(path);
     if (!rules) return nullptr;
-    auto simulation = Simulation::Create(std::move(rules), {.max_keys = options_.max_keys});
+    auto simulation =
+        Simulation::Create(std::move(rules), {.max_keys = options_.max_keys, .entries = entries_});
     if (simulation) return std::move(*simulation);
     std::fprintf(stderr, "sluice: %s\n", simulation.error().message.c_str());
     return nullptr;
@@ -140,6 +143,7 @@ class Run {
   const SimulateOptions& options_;
   InputFile file_;
   std::optional<Progress> progress_;
+  std::shared_ptr<const match::EntrySet> entries_;
   std::unique_ptr<Simulation> rules_;
   std::unique_ptr<Simulation> against_;
   Comparison comparison_;

@@ -16,6 +16,7 @@ enum class ShowProgress : std::uint8_t { kOnTerminal, kAlways, kNever };
 struct SimulateOptions {
   std::string rules;
   std::string traffic;  ///< "-": standard input.
+  std::string entries;  ///< A file of live entries; empty: none.
   std::string against;  ///< Empty: nothing to compare with.
   bool json = false;
   ShowProgress progress = ShowProgress::kOnTerminal;

@@ -67,6 +67,8 @@ void WriteSimulation(const Simulation& simulation, std::size_t top, JsonWriter& 
   json.Key("denied").Uint(tally.denied());
   json.Key("on_allow_list").Uint(tally.Of(Reason::kAllowList));
   json.Key("on_deny_list").Uint(tally.Of(Reason::kDenyList));
+  json.Key("allowed_by_entries").Uint(tally.Of(Reason::kAllowEntry));
+  json.Key("blocked_by_entries").Uint(tally.Of(Reason::kBlockEntry));
   json.Key("no_rule").Uint(tally.Of(Reason::kNoRule));
   json.Key("cost_refused").Uint(tally.Of(Reason::kCostRefused));
   json.Key("not_evaluated").Uint(tally.Of(Reason::kNotEvaluated));

@@ -52,9 +52,11 @@ void PrintTotals(const SimulationTally& tally, std::string& out) {
   };
   add("allowed", tally.allowed);
   add_some("  on the allow list", tally.Of(Reason::kAllowList));
+  add_some("  allowed by a live entry", tally.Of(Reason::kAllowEntry));
   add_some("  no rule matched", tally.Of(Reason::kNoRule) - tally.no_rule_denied);
   add("denied", tally.denied());
   add_some("  on the deny list", tally.Of(Reason::kDenyList));
+  add_some("  blocked by a live entry", tally.Of(Reason::kBlockEntry));
   add_some("  no rule matched, default: deny", tally.no_rule_denied);
   add_some("  cost refused", tally.Of(Reason::kCostRefused));
   add_some("not evaluated: no room for the key", tally.Of(Reason::kNotEvaluated));

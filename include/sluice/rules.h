@@ -29,6 +29,8 @@ enum class Ruling : std::uint8_t {
   kNotEnforced,  ///< Enforcement is off.
   kDegraded,     ///< The store failed: the rules' failure mode decided.
   kInvalid,      ///< The call is invalid; nothing was consumed.
+  kBlocked,      ///< By a live entry of a server; programs that use the library have none.
+  kExempted,     ///< Passes without limits by a live entry of a server.
 };
 
 /// One limit that a call matched, with the data to settle, refund or release it later.

@@ -51,6 +51,15 @@ HttpAnswer Degraded(const CheckRequest& check) {
   return Denied(check);
 }
 
+// Whether a live entry has replaced the numbers of a rule's limit, and with them its period.
+bool HasOtherPeriod(const LimitNumbers& numbers, const rules::NamedLimit& named) {
+  const LimitNumbers& own = named.limit.numbers();
+  if (named.reject_all || numbers == own) return false;
+  if (own.rate_num == 0) return numbers.window != own.window;
+  return Wide{numbers.cap} * numbers.rate_den * own.rate_num !=
+         Wide{own.cap} * own.rate_den * numbers.rate_num;
+}
+
 // Whether an attribute of the call said what it costs.
 bool IsByAttribute(const CheckRequest& check, std::size_t use) {
   const rules::NamedLimit* const limit = check.matched(use).limit;
@@ -70,6 +79,12 @@ HttpAnswer AnswerTo(const CheckRequest& check) {
       return {400, ProblemCodeOf(check.error), true, {}};
     case Ruling::kDenyListed:
       return {403, ProblemCode::kDenyListed, false, KindOf(ProblemCode::kDenyListed).meaning};
+    case Ruling::kBlocked: {
+      const ProblemCode code = check.entry()->entry.status == match::Entry::kTooManyRequests
+                                   ? ProblemCode::kTemporarilyBlocked
+                                   : ProblemCode::kBlocked;
+      return {KindOf(code).status, code, false, KindOf(code).meaning};
+    }
     case Ruling::kNoRule:
       if (!check.allowed) {
         return {403, ProblemCode::kNoRule, false, KindOf(ProblemCode::kNoRule).meaning};
@@ -77,6 +92,7 @@ HttpAnswer AnswerTo(const CheckRequest& check) {
       break;
     case Ruling::kAllowListed:
     case Ruling::kNotEnforced:
+    case Ruling::kExempted:
       break;
   }
   if (!check.allowed) return Denied(check);
@@ -121,14 +137,17 @@ Micros WaitOf(const Verdict& verdict) {
 
 Micros WaitOf(const CheckRequest& check) {
   if (check.allowed) return Micros{0};
+  if (check.ruling == Ruling::kBlocked) return check.block_rest;
   if (check.uses().empty()) return Micros{-1};
   return WaitOf(check.decision.tightest);
 }
 
 Micros WindowOf(const CheckRequest& check, std::size_t use) {
   const rules::NamedLimit* const named = check.matched(use).limit;
-  if (named != nullptr && named->window != Micros{0}) return named->window;
   const LimitNumbers& numbers = check.uses()[use].limit->numbers();
+  if (named != nullptr && named->window != Micros{0} && !HasOtherPeriod(numbers, *named)) {
+    return named->window;
+  }
   if (numbers.algorithm == Algorithm::kConcurrency) return Micros{0};
   if (numbers.rate_num == 0) return numbers.window;
   // A bucket: how long it takes to fill.

@@ -142,7 +142,8 @@ std::optional<HeaderStyle> FindHeaderStyle(std::string_view name) {
 void AddRateLimitHeaders(const CheckRequest& check, WallTime now, HeaderStyle style, Micros jitter,
                          HeaderSink& headers) {
   Micros wait = WaitOf(check);
-  if (wait > Micros{0}) wait += jitter;
+  // The end of a block is known exactly.
+  if (wait > Micros{0} && check.ruling != Ruling::kBlocked) wait += jitter;
   const std::optional<std::size_t> use = UseInHeaders(check);
   if (style != HeaderStyle::kNone && use) {
     const Numbers numbers = NumbersOf(check, *use, std::max(wait, Micros{0}));

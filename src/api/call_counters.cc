@@ -13,8 +13,10 @@ CallOutcome OutcomeOf(const limiter::CheckRequest& check) {
     case Ruling::kDecided:
       return check.allowed ? CallOutcome::kAllowed : CallOutcome::kDenied;
     case Ruling::kAllowListed:
+    case Ruling::kExempted:
       return CallOutcome::kBypassed;
     case Ruling::kDenyListed:
+    case Ruling::kBlocked:
       return CallOutcome::kBlocked;
     case Ruling::kNoRule:
     case Ruling::kNotEnforced:

@@ -18,8 +18,8 @@ enum class CallOutcome : std::uint8_t {
   kAllowed,
   kDenied,
   kUnlimited,    ///< No rule matched, and the call passed.
-  kBypassed,     ///< On the allow list.
-  kBlocked,      ///< On the deny list, or denied because no rule matched.
+  kBypassed,     ///< On the allow list, or exempted by a live entry.
+  kBlocked,      ///< On the deny list or by a live entry, or denied because no rule matched.
   kInvalid,      ///< An invalid request: no limit was evaluated.
   kUnavailable,  ///< The store failed, and the rule denies calls then.
 };

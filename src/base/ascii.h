@@ -25,11 +25,22 @@ inline constexpr std::string_view kHexCapitals = "0123456789ABCDEF";
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
+[[nodiscard]] constexpr char AsciiUpper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c & ~0x20) : c;
+}
+
 /// Returns a copy in lower case.
 [[nodiscard]] inline std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = AsciiLower(c);
   return lower;
+}
+
+/// Returns a copy in upper case.
+[[nodiscard]] inline std::string UpperCase(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = AsciiUpper(c);
+  return upper;
 }
 
 /// Compares ASCII texts, ignoring case.

@@ -11,6 +11,8 @@ void CheckRequest::Clear() {
   pieces_.clear();
   own_.clear();
   snapshot_.Reset();
+  entry_ = nullptr;
+  entries_.Reset();
 }
 
 void CheckRequest::Add(std::string_view name, std::string_view value) {

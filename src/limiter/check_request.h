@@ -16,6 +16,7 @@
 
 #include "base/live.h"
 #include "limiter/when_full.h"
+#include "match/entry.h"
 #include "match/rule_set.h"
 #include "store/store.h"
 
@@ -50,12 +51,16 @@ class CheckRequest {
   /// is evaluated, counted and, while the store fails, degraded as if they had matched it;
   /// its key is copied. For checks, peeks and adjustments.
   void AddMatched(const match::MatchedLimit& matched, const Terms& terms = {});
+  /// Replaces the numbers of the limit added last, of the same algorithm.
+  void SetLimit(const Limit& limit) { own_.back().limit = limit; }
   /// Owns the rules and limits of AddMatched until it is cleared.
   void Keep(AnySnapshot snapshot) { snapshot_ = std::move(snapshot); }
   /// An adjustment's receipt, for the limit added last.
   void SetReceipt(const Receipt& receipt) { own_.back().receipt = receipt; }
   /// The limit added last is one of a rule, and so are its keys: the caller did not bring it.
   void SetOfRule() { own_.back().of_rule = true; }
+  /// The tag of the limit added last identifies the caller: live entries know it as `key`.
+  void SetCallerKey() { own_.back().has_caller_key = true; }
   /// The adjustment of the limit added last takes effect once; its answers are in `uses`.
   void SetSettlement(const store::Settlement& settlement) {
     own_.back().settlement = settlement;
@@ -84,6 +89,8 @@ class CheckRequest {
   /// The outcome if the store, or its replacement in memory, had no room for a
   /// key.
   FullOutcome full = FullOutcome::kNone;
+  /// kBlocked: until the call is admitted; negative: never.
+  Micros block_rest{0};
   std::size_t affected = 0;  ///< Resets, releases, renewals: how many keys or slots.
   /// With the tightest limit; its index is one of `uses`. Meaningless if `uses` is empty.
   Decision decision{};
@@ -108,6 +115,8 @@ class CheckRequest {
   [[nodiscard]] const match::CostRefusal* refusal() const {
     return own_.empty() && cost >= 0 ? match_.refusal() : nullptr;
   }
+  /// The live entry of kBlocked and kExempted; else null.
+  [[nodiscard]] const match::LiveEntry* entry() const { return entry_; }
   /// Of an inspection: what lies behind a use.
   [[nodiscard]] const store::Inspection& inspection(std::size_t use) const {
     return inspections_[use];
@@ -115,6 +124,7 @@ class CheckRequest {
   /// The limits that the caller brought or matched itself, also where none was looked at.
   [[nodiscard]] std::size_t own_limits() const { return own_.size(); }
   [[nodiscard]] const Limit& own_limit(std::size_t i) const { return own_[i].limit; }
+  [[nodiscard]] const Limit& last_limit() const { return own_.back().limit; }
   /// All attributes. Good until something is added.
   match::Attributes GatherAttributes();
   /// Of an attribute, if the call has it. Good until something is added.
@@ -136,6 +146,7 @@ class CheckRequest {
     const rules::NamedLimit* named = nullptr;  ///< Likewise.
     Receipt receipt{};
     bool of_rule = false;
+    bool has_caller_key = false;
     bool settles = false;  ///< Else `settlement` means nothing.
     store::Settlement settlement{};
   };
@@ -157,8 +168,11 @@ class CheckRequest {
   std::vector<store::Inspection> inspections_;
   store::StoreCall call_;
   class Limiter* limiter_ = nullptr;
-  AnySnapshot snapshot_;     ///< Owns the objects that the answer points into.
-  bool is_matched_ = false;  ///< `match_` is about this check.
+  const match::LiveEntry* entry_ = nullptr;
+  AnySnapshot entries_;          ///< Owns `entry_`.
+  std::vector<Limit> adjusted_;  ///< Limits of uses with the numbers of live entries.
+  AnySnapshot snapshot_;         ///< Owns the objects that the answer points into.
+  bool is_matched_ = false;      ///< `match_` is about this check.
   bool is_sampled_ = false;
   std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
 };

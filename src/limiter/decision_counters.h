@@ -12,6 +12,7 @@
 #include "base/labels.h"
 #include "base/metrics.h"
 #include "limiter/when_full.h"
+#include "match/entry.h"
 #include "rules/model.h"
 
 namespace sluice::limiter {
@@ -84,6 +85,19 @@ struct DecisionCounters {
   }
 };
 static_assert(HasAllMetrics<DecisionCounters>);
+
+/// Live entries that changed decisions of one event loop.
+struct EntryCounters {
+  EnumArray<match::EntryEffect, Counter> hits;
+
+  void operator+=(const EntryCounters& other) { AddMetrics(other, *this); }
+  static constexpr auto Metrics() {
+    return std::tuple{Metric{MetricType::kCounter, "rate_limiter_entry_hits_total",
+                             "Checks that a live entry decided, or whose limits it changed.",
+                             &EntryCounters::hits, "effect"}};
+  }
+};
+static_assert(HasAllMetrics<EntryCounters>);
 
 /// Decisions of one limit.
 struct LimitCounters {

@@ -113,6 +113,8 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
   check.matched_.clear();
   check.call_.pending = false;
   check.is_matched_ = false;
+  check.entry_ = nullptr;
+  check.adjusted_.clear();
   bool asks_store = false;
   if (check.own_.empty()) {
     check.snapshot_ = rules;
@@ -136,8 +138,12 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
 
 // False: it is decided, without any limit.
 bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallTime now) {
+  const match::Attributes attributes = check.GatherAttributes();
+  const bool takes = Takes(check.operation);
+  const match::FoundEntries found = FindEntries(attributes, now);
+  if (!found.empty() && IsBlocked(check, found, now)) return false;
   if (rules == nullptr) {
-    Settle(check, Ruling::kNoRule, true);
+    if (!IsExempted(check, found, now)) Settle(check, Ruling::kNoRule, true);
     return false;
   }
   if (check.cost < 0) {
@@ -145,8 +151,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     return false;
   }
   // Rules set the cost of checks only.
-  const bool takes = Takes(check.operation);
-  rules->Find(check.GatherAttributes(), takes ? check.cost : 0, RuleTime(now), check.match_);
+  rules->Find(attributes, takes ? check.cost : 0, RuleTime(now), check.match_);
   check.is_matched_ = true;
   const match::Match& match = check.match_;
   if (match.listed() != match::Listed::kNo && takes) {
@@ -154,6 +159,8 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     Settle(check, allowed ? Ruling::kAllowListed : Ruling::kDenyListed, allowed);
     return false;
   }
+  if (!found.empty() && IsExempted(check, found, now)) return false;
+  // Blocks that penalties of rules set belong here: after what operators allow, before limits.
   const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
   if (takes && enforcement == Enforcement::kOff) {
     Settle(check, Ruling::kNotEnforced, true);
@@ -163,12 +170,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     Refuse(check, ErrorCode::kInvalidCost);
     return false;
   }
-  for (const match::MatchedLimit& matched : match.limits()) {
-    if (!Concerns(check.operation, *matched.limit)) continue;
-    const bool shadow =
-        rules::IsShadow(*matched.rule, *matched.limit) || enforcement == Enforcement::kShadow;
-    AddUse(check, matched, shadow ? Mode::kShadow : Mode::kEnforce);
-  }
+  if (!AddMatchedUses(check, found, now)) return false;
   if (check.uses_.empty()) {
     Settle(check, Ruling::kNoRule, rules->file().otherwise == rules::DefaultAction::kAllow);
     return false;
@@ -190,7 +192,37 @@ bool Limiter::DeniedByRejection(CheckRequest& check) {
   return true;
 }
 
-void Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
+// False: it is decided by a live entry.
+bool Limiter::AddMatchedUses(CheckRequest& check, match::FoundEntries found, WallTime now) {
+  const bool all_shadow =
+      settings_.enforcement.load(std::memory_order_relaxed) == Enforcement::kShadow;
+  const bool takes = Takes(check.operation);
+  const match::LiveEntry* exemption = nullptr;
+  for (const match::MatchedLimit& matched : check.match_.limits()) {
+    if (!Concerns(check.operation, *matched.limit)) continue;
+    const bool shadow = rules::IsShadow(*matched.rule, *matched.limit) || all_shadow;
+    const Mode mode = shadow ? Mode::kShadow : Mode::kEnforce;
+    if (found.empty()) {
+      AddUse(check, matched, mode);
+      continue;
+    }
+    const match::EntryTarget target = match::TargetOf(*matched.rule, *matched.limit);
+    if (takes && Block(check, match::FindBlock(found, target.rule), now)) return false;
+    if (const match::LiveEntry* const allow = match::FindAllow(found, target); takes && allow) {
+      exemption = allow;
+      Note(check, *allow, now);
+      continue;
+    }
+    Adjust(check, found, target, AddUse(check, matched, mode), now);
+  }
+  if (exemption == nullptr || !check.uses_.empty()) return true;
+  check.entry_ = exemption;
+  check.entries_ = entries_->current();
+  Settle(check, Ruling::kExempted, true);
+  return false;
+}
+
+KeyUse& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
   KeyUse& use = check.uses_.emplace_back();
   use.key = matched.key;
   use.limit = &matched.limit->limit;
@@ -204,6 +236,7 @@ void Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mo
     use.slot = check.slot;
   }
   check.matched_.push_back(matched);
+  return use;
 }
 
 // The same for limits that the caller brings or has matched: the operator's switch is for them,
@@ -212,10 +245,11 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
   const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
   const bool takes = Takes(check.operation);
   if (takes && enforcement == Enforcement::kOff) {
-    Settle(check, Ruling::kNotEnforced, true);
+    if (!IsCallerKeyBlocked(check, now)) Settle(check, Ruling::kNotEnforced, true);
     return false;
   }
   const bool shadow = takes && enforcement == Enforcement::kShadow;
+  std::size_t exempted = 0;
   for (CheckRequest::OwnLimit& own : check.own_) {
     KeyUse& use = check.uses_.emplace_back();
     use.key = {
@@ -239,7 +273,17 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
     if (IsConcurrency(own.limit)) use.slot = check.slot;
     check.matched_.push_back(
         {.rule = own.rule, .limit = own.named, .key = use.key, .cost = own.cost});
+    if (entries_ == nullptr || !own.has_caller_key) continue;
+    const EntryStep step = ApplyToOwn(check, own, use, now);
+    if (step == EntryStep::kBlocked) return false;
+    if (step == EntryStep::kExempted) ++exempted;
   }
+  if (exempted == check.own_.size() && exempted > 0) {
+    check.uses_.clear();
+    Settle(check, Ruling::kExempted, true);
+    return false;
+  }
+  check.entry_ = nullptr;
   if (takes && DeniedByRejection(check)) return false;
   return settings_.caller_keys == nullptr || AdmitCallerKeys(check, now);
 }

@@ -15,6 +15,9 @@
 #include "base/labels.h"
 #include "base/live.h"
 #include "limiter/check_request.h"
+#include "limiter/decision_counters.h"
+#include "match/entry_effects.h"
+#include "match/entry_set.h"
 #include "match/rule_set.h"
 #include "store/key_census.h"
 #include "store/store.h"
@@ -95,6 +98,22 @@ class Limiter {
   /// From now on, what `leases` last knew to be left is where the fallback begins, instead of full.
   /// Null: nothing is known. It must outlive the limiter.
   void StartLocalFrom(lease::LeaseTable* leases) { leases_ = leases; }
+  /// Consults live entries before the rules, and counts those that change a decision. Both must
+  /// outlive the limiter.
+  void Consult(LiveReader<match::EntrySet>& entries, EntryCounters& counters) {
+    entries_ = &entries;
+    entry_counters_ = &counters;
+  }
+  /// Finds the live entries of a call that its protocol matches by itself. Valid until the next
+  /// call; `entries_in_use` owns them.
+  [[nodiscard]] match::FoundEntries FindEntries(match::Attributes attributes, WallTime now);
+  [[nodiscard]] AnySnapshot entries_in_use() const { return entries_->current(); }
+  /// Counts an entry that changed the decision about a call.
+  void NoteEntry(const match::LiveEntry& live, WallTime now) {
+    live.NoteUse(now);
+    entry_counters_->hits[live.entry.effect].Add();
+  }
+
   /// The rules of checks without limits of their own.
   [[nodiscard]] LiveReader<match::RuleSet>& rules() { return rules_; }
 
@@ -115,11 +134,24 @@ class Limiter {
   void DecideBatch(std::span<CheckRequest* const> checks, WallTime now);
 
  private:
+  using KeyUse = store::KeyUse;
+
   bool Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now);
   store::Completion End(CheckRequest& check, store::Completion answered);
   bool MatchRules(CheckRequest& check, const match::RuleSet* rules, WallTime now);
   bool AddOwnLimits(CheckRequest& check, WallTime now);
-  void AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
+  KeyUse& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
+  bool IsBlocked(CheckRequest& check, match::FoundEntries found, WallTime now);
+  bool IsExempted(CheckRequest& check, match::FoundEntries found, WallTime now);
+  bool AddMatchedUses(CheckRequest& check, match::FoundEntries found, WallTime now);
+  bool IsCallerKeyBlocked(CheckRequest& check, WallTime now);
+  enum class EntryStep : std::uint8_t { kGoOn, kExempted, kBlocked };
+  EntryStep ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own, KeyUse& use,
+                       WallTime now);
+  void Adjust(CheckRequest& check, match::FoundEntries found, const match::EntryTarget& target,
+              KeyUse& use, WallTime now);
+  bool Block(CheckRequest& check, const match::LiveEntry* block, WallTime now);
+  void Note(const CheckRequest& check, const match::LiveEntry& live, WallTime now);
   bool DeniedByRejection(CheckRequest& check);
   void Conclude(CheckRequest& check);
   void Evaluate(CheckRequest& check);
@@ -138,6 +170,9 @@ class Limiter {
   const Settings& settings_;
   Observer* observer_ = nullptr;
   lease::LeaseTable* leases_ = nullptr;
+  LiveReader<match::EntrySet>* entries_ = nullptr;  ///< Null: there are none.
+  EntryCounters* entry_counters_ = nullptr;
+  match::EntryMatches entry_matches_;
 };
 
 }  // namespace sluice::limiter

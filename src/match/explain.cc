@@ -394,4 +394,22 @@ Explanation Explain(const RuleSet& rules, Attributes attributes, std::int64_t co
   return Explain(rules.file(), attributes, cost, now);
 }
 
+void ExplainEntries(FoundEntries found, Explanation& out) {
+  out.entries.assign(found.begin(), found.end());
+  out.block = FindBlock(found);
+  if (out.block == nullptr && out.listed == Listed::kNo) out.exemption = FindAllow(found);
+  for (ExplainedRule& rule : out.rules) {
+    if (out.block == nullptr && out.exemption == nullptr && !rule.limits.empty()) {
+      out.block = FindBlock(found, rule.rule->id);
+    }
+    for (ExplainedLimit& limit : rule.limits) {
+      const EntryTarget target = TargetOf(*rule.rule, *limit.limit);
+      limit.entry = FindAllow(found, target);
+      if (limit.entry == nullptr) limit.entry = FindAdjustment(found, target);
+      if (limit.entry == nullptr || target.rejects_all) continue;
+      limit.adjusted = AdjustedLimit(limit.limit->limit, limit.entry->entry);
+    }
+  }
+}
+
 }  // namespace sluice::match

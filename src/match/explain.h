@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "match/attributes.h"
+#include "match/entry_effects.h"
 #include "match/rule_set.h"
 #include "rules/model.h"
 
@@ -38,6 +39,8 @@ struct ExplainedLimit {
   std::int64_t cost = 0;
   /// Set: the cost makes no sense, and says why. An enforced rule then refuses the call.
   std::string refusal;
+  const LiveEntry* entry = nullptr;  ///< The live entry that exempts or changes it; null: none.
+  std::optional<Limit> adjusted{};   ///< With the numbers of that entry.
 };
 
 /// A limit of a matched rule that does not apply to the call.
@@ -79,6 +82,10 @@ struct Explanation {
   std::vector<ExplainedRule> rules;          ///< All of the file, in their order.
   bool refused = false;                      ///< A cost makes no sense: see the limits' `refusal`.
   bool matched = false;                      ///< Else the file's `otherwise` decides.
+  // Of ExplainEntries:
+  std::vector<const LiveEntry*> entries{};  ///< In force and matching, in their order.
+  const LiveEntry* block = nullptr;         ///< Denies the call.
+  const LiveEntry* exemption = nullptr;     ///< Admits the call.
 };
 
 /// Looks at one rule after the other, in the plainest way: slow, and easily seen to be right.
@@ -87,5 +94,9 @@ struct Explanation {
                                   std::int64_t cost, WallTime now);
 [[nodiscard]] Explanation Explain(const RuleSet& rules, Attributes attributes, std::int64_t cost,
                                   WallTime now);
+
+/// Adds what live entries do to the call. `found` are those that match it (EntryMatches::found),
+/// and must outlive the explanation.
+void ExplainEntries(FoundEntries found, Explanation& out);
 
 }  // namespace sluice::match

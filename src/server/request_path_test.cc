@@ -64,6 +64,40 @@ void ExpectNoAllocation(transport::Session& session, std::string_view requests) 
   EXPECT_EQ(Allocations(), before) << requests.substr(0, 200);
 }
 
+match::Entry EntryOf(std::string id, std::string attribute, std::string value,
+                     match::EntryEffect effect) {
+  match::Entry entry;
+  entry.id = std::move(id);
+  entry.match.push_back({.attribute = std::move(attribute), .value = std::move(value)});
+  entry.effect = effect;
+  entry.limit = 50;
+  entry.factor = {.digits = 2, .scale = 0};
+  return entry;
+}
+
+TEST(RequestPath, LiveEntriesAllocateNothingInTheSteadyState) {
+  using enum match::EntryEffect;
+  OneWorker worker(kManyAndFew);
+  std::vector<match::Entry> entries = {
+      EntryOf("a", "api_key", "blocked", kBlock),   EntryOf("b", "api_key", "allowed", kAllow),
+      EntryOf("c", "api_key", "free", kUnlimited),  EntryOf("d", "api_key", "limited", kLimit),
+      EntryOf("e", "api_key", "double", kMultiply), EntryOf("f", "key", "blocked", kBlock),
+      EntryOf("g", "key", "double", kMultiply)};
+  entries.push_back(EntryOf("h", "ip", "10.0.0.0/8", kMultiply));
+  entries.back().match[0].kind = rules::PatternKind::kCidr;
+  entries.push_back(EntryOf("i", "api_key", "some*", kMultiply));
+  entries.back().match[0].kind = rules::PatternKind::kGlob;
+  worker.SetEntries(std::move(entries));
+  for (const std::string_view key :
+       {"blocked", "allowed", "free", "limited", "double", "some-longer-key", "another-key"}) {
+    ExpectNoAllocation(*worker.resp, "SLUICE.CHECK api_key " + std::string(key) +
+                                         " ip 10.0.0.1 endpoint /search method GET\r\n");
+    ExpectNoAllocation(*worker.resp, "CL.THROTTLE " + std::string(key) + " 15 30 60\r\n");
+    ExpectNoAllocation(*worker.http, "GET /api/v1/rate-limit/check?key=" + std::string(key) +
+                                         "&endpoint=/search HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+}
+
 TEST(RequestPath, CommandsAllocateNothingInTheSteadyState) {
   OneWorker worker(kManyAndFew);
   for (const std::string_view command :

@@ -15,6 +15,7 @@
 #include "identity/token_guard.h"
 #include "lease/redis/node_leases.h"
 #include "limiter/limiter.h"
+#include "match/entry_set.h"
 #include "match/load_rules.h"
 #include "redis/options.h"
 #include "settings/config.h"
@@ -58,6 +59,7 @@ struct Shared {
   telemetry::SeriesIds rule_series{{"rule"}, {{std::string(telemetry::SeriesIds::kOther)}}};
   telemetry::SeriesIds limit_series{{"rule", "limit", "algorithm", "cohort"}, SharedLimitSeries()};
   Live<match::RuleSet> rules{kVersionsKept};
+  Live<match::EntrySet> entries;
   Live<envoy::Config> envoy{1};
   limiter::Settings settings;
   /// Holds all limits; or, with Redis, those of rules that go on alone while Redis does not answer.

@@ -80,6 +80,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
                                                                RedisOptions())
                           : nullptr),
       reader_(shared.rules),
+      entries_(shared.entries),
       limiter_(redis_ ? static_cast<store::Store&>(redis_->store()) : *shared.memory,
                redis_ ? shared.memory.get() : nullptr, reader_, shared.settings),
       envoy_(shared.envoy, EnvoyOptionsOf(shared.config)),
@@ -89,6 +90,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       grpc_(*this, GrpcOptionsOf(shared.config)) {
   identifier_.Get();
   limiter_.Observe(this);
+  limiter_.Consult(entries_, counters_.entries);
   if (shared.leases) limiter_.StartLocalFrom(&shared.leases->table);
   for (std::size_t i = 0; i < own_limits_.size(); ++i) {
     own_limits_[i] = shared.LimitSeriesOf(kOwnLimits, "", static_cast<Algorithm>(i));

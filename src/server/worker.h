@@ -37,6 +37,7 @@ struct alignas(128) LoopCounters {
 
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
+  limiter::EntryCounters entries;
   telemetry::SeriesCounters<limiter::LimitCounters> limits;
   telemetry::SeriesCounters<limiter::RuleCounters> rules;
 };
@@ -121,6 +122,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   std::array<telemetry::Series, kLabels<Algorithm>.size()> own_limits_{};  ///< By algorithm.
   std::unique_ptr<lease::RedisPath> redis_;  ///< Null: limits live in memory.
   LiveReader<match::RuleSet> reader_;
+  LiveReader<match::EntrySet> entries_;
   limiter::Limiter limiter_;
   wire::HttpDate date_;
   SteadyTime turn_{};  ///< The last that BeginTurn saw.

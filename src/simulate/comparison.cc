@@ -14,7 +14,10 @@ std::string DeniedBy(const SimulatedDecision& decision) {
       return decision.rule->id + " (cost)";
     case Reason::kLimits:
       return decision.rule->id + " (" + decision.limit->name + ")";
+    case Reason::kBlockEntry:
+      return "a live entry";
     case Reason::kAllowList:
+    case Reason::kAllowEntry:
       break;
   }
   return {};

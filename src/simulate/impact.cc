@@ -60,15 +60,16 @@ ReplayedCalls ChooseCalls(const TrafficSample& sample, const ImpactOptions& opti
   return chosen;
 }
 
-Result<std::unique_ptr<Replay>> ReplayOf(const match::RuleSet& rules, const ReplayedCalls& calls) {
+Result<std::unique_ptr<Replay>> ReplayOf(const Policy& policy, const ReplayedCalls& calls) {
   constexpr std::uint64_t kMaxDivisor = std::uint64_t{1} << 31;
   // Does not own the rules: they outlive the replay.
   return Replay::Create(
-      std::shared_ptr<const match::RuleSet>(std::shared_ptr<void>(), &rules),
+      std::shared_ptr<const match::RuleSet>(std::shared_ptr<void>(), &policy.rules),
       {.max_keys = kMaxKeys,
        .unknown_duration = UnknownDuration::kLeaveOut,
        .share_divisor = static_cast<std::uint32_t>(std::min(calls.divisor, kMaxDivisor)),
-       .addresses_are_callers = !calls.any_api_key});
+       .addresses_are_callers = !calls.any_api_key,
+       .entries = policy.entries});
 }
 
 void Compare(const SimulatedDecision& before, const SimulatedDecision& after, CallerTally& caller) {
@@ -142,7 +143,12 @@ ImpactResult Unavailable(std::string reason) {
 }  // namespace
 
 ImpactResult EvaluateImpact(const TrafficSample& sample, const match::RuleSet& before,
-                            const match::RuleSet& after, const ImpactOptions& given) {
+                            const match::RuleSet& after, const ImpactOptions& options) {
+  return EvaluateImpact(sample, Policy{before}, Policy{after}, options);
+}
+
+ImpactResult EvaluateImpact(const TrafficSample& sample, const Policy& before, const Policy& after,
+                            const ImpactOptions& given) {
   ImpactOptions options = given;
   options.nodes = std::max<std::uint32_t>(options.nodes, 1);
   if (sample.calls() < options.min_calls) {

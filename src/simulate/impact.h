@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <sluice/time.h>
 
+#include "match/entry_set.h"
 #include "match/rule_set.h"
 #include "simulate/traffic_sample.h"
 
@@ -75,5 +77,14 @@ struct ImpactOptions {
 [[nodiscard]] ImpactResult EvaluateImpact(const TrafficSample& sample, const match::RuleSet& before,
                                           const match::RuleSet& after,
                                           const ImpactOptions& options = {});
+
+/// Rules and the live entries that are consulted before them.
+struct Policy {
+  const match::RuleSet& rules;
+  std::shared_ptr<const match::EntrySet> entries{};  ///< Null: none.
+};
+/// The same for changes of rules, of entries or of both.
+[[nodiscard]] ImpactResult EvaluateImpact(const TrafficSample& sample, const Policy& before,
+                                          const Policy& after, const ImpactOptions& options = {});
 
 }  // namespace sluice::simulate

@@ -37,6 +37,7 @@ Replay::Replay(std::shared_ptr<const match::RuleSet> rules,
     : rules_(std::move(rules)), store_(std::move(store)), options_(options) {}
 
 bool Replay::Denies(std::size_t matched_limit) const {
+  if (never_denies_[matched_limit]) return false;
   if (match_.limits()[matched_limit].limit->reject_all) return true;
   const KeyUse* const use = use_of_[matched_limit];
   return use != nullptr && use->verdict.outcome != Outcome::kAllowed;
@@ -50,11 +51,40 @@ bool Replay::NeverFits(std::size_t matched_limit) const {
 
 SimulatedDecision Replay::Evaluate(const TraceRow& row, WallTime now) {
   EndCalls(now);
+  entries_.Clear();
+  if (options_.entries != nullptr) options_.entries->Find(row.attributes, now, entries_);
   rules_->Find(row.attributes, row.cost, now, match_);
   return Decide(row, now);
 }
 
+// Of the whole call. Lists of the rules are in between: a block is stronger than `allow`, and
+// `deny` is stronger than an exemption.
+std::optional<SimulatedDecision> Replay::DecideByEntries() const {
+  const match::FoundEntries found = entries_.found();
+  if (match::FindBlock(found) != nullptr) {
+    return SimulatedDecision{.allowed = false, .reason = Reason::kBlockEntry};
+  }
+  if (match_.listed() != match::Listed::kNo) return std::nullopt;
+  if (match::FindAllow(found) != nullptr) {
+    return SimulatedDecision{.allowed = true, .reason = Reason::kAllowEntry};
+  }
+  if (match_.refusal() != nullptr) return std::nullopt;
+  for (const MatchedLimit& matched : match_.limits()) {
+    if (match::FindBlock(found, matched.rule->id) == nullptr) continue;
+    return SimulatedDecision{.allowed = false, .reason = Reason::kBlockEntry, .rule = matched.rule};
+  }
+  return std::nullopt;
+}
+
+const match::LiveEntry* Replay::AdjustmentOf(const MatchedLimit& matched) const {
+  if (entries_.empty()) return nullptr;
+  return match::FindAdjustment(entries_.found(), match::TargetOf(*matched.rule, *matched.limit));
+}
+
 SimulatedDecision Replay::Decide(const TraceRow& row, WallTime now) {
+  if (!entries_.empty()) {
+    if (const auto decision = DecideByEntries()) return *decision;
+  }
   if (match_.listed() == match::Listed::kDenied) {
     return {.allowed = false, .reason = Reason::kDenyList};
   }
@@ -81,8 +111,22 @@ SimulatedDecision Replay::DecideLimits(const TraceRow& row, WallTime now) {
   uses_.reserve(matched_limits.size());
   matched_of_uses_.clear();
   use_of_.clear();
+  never_denies_.clear();
+  adjusted_.clear();
+  adjusted_.reserve(matched_limits.size());
   for (const MatchedLimit& matched : matched_limits) {
-    const bool shadow = IsShadow(*matched.rule, *matched.limit);
+    const match::LiveEntry* const change = AdjustmentOf(matched);
+    const bool is_unlimited =
+        change != nullptr && change->entry.effect == match::EntryEffect::kUnlimited;
+    const bool is_exempted =
+        !entries_.empty() &&
+        match::FindAllow(entries_.found(), match::TargetOf(*matched.rule, *matched.limit));
+    never_denies_.push_back(is_unlimited || is_exempted);
+    if (is_exempted) {
+      use_of_.push_back(nullptr);
+      continue;
+    }
+    const bool shadow = IsShadow(*matched.rule, *matched.limit) || is_unlimited;
     if (matched.limit->reject_all) {
       rejected = rejected || !shadow;
       use_of_.push_back(nullptr);
@@ -97,6 +141,10 @@ SimulatedDecision Replay::DecideLimits(const TraceRow& row, WallTime now) {
     KeyUse& use = uses_.emplace_back();
     use.key = matched.key;
     use.limit = LimitOf(matched);
+    if (change != nullptr && !is_unlimited) {
+      const auto adjusted = match::AdjustedLimit(*use.limit, change->entry);
+      if (adjusted) use.limit = &adjusted_.emplace_back(*adjusted);
+    }
     use.cost = matched.cost;
     use.mode = shadow ? Mode::kShadow : Mode::kEnforce;
     use_of_.push_back(&use);
@@ -164,7 +212,7 @@ void Replay::KeepSlots(const TraceRow& row, WallTime now) {
     }
     slots_.push({.end = now + *row.duration,
                  .id = use.receipt.slot,
-                 .limit = use.limit,
+                 .limit = *use.limit,
                  .scope = std::string(use.key.scope),
                  .tag = std::string(use.key.tag),
                  .rest = std::string(use.key.rest)});
@@ -176,7 +224,7 @@ void Replay::EndCalls(WallTime now) {
     const Slot& slot = slots_.top();
     KeyUse use;
     use.key = {.scope = slot.scope, .tag = slot.tag, .rest = slot.rest};
-    use.limit = slot.limit;
+    use.limit = &slot.limit;
     use.slot = slot.id;
     store::StoreCall call;
     call.operation = store::Operation::kRelease;

@@ -12,6 +12,8 @@
 #include <sluice/result.h>
 #include <sluice/time.h>
 
+#include "match/entry_effects.h"
+#include "match/entry_set.h"
 #include "match/rule_set.h"
 #include "simulate/trace_row.h"
 #include "store/memory/memory_store.h"
@@ -28,8 +30,10 @@ enum class Reason : std::uint8_t {
   kNotEvaluated,  ///< The store had no room, and one of its rules says `when_full: closed`; or the
                   ///< call had too many limits or too long a key, and passes unless one of its
                   ///< rules says `on_store_failure: closed`.
+  kBlockEntry,    ///< A live entry blocks it.
+  kAllowEntry,    ///< A live entry admits it.
 };
-inline constexpr std::size_t kReasons = 6;
+inline constexpr std::size_t kReasons = 8;
 
 /// The decision on one call.
 struct SimulatedDecision {
@@ -54,6 +58,8 @@ struct ReplayOptions {
   std::uint32_t share_divisor = 1;
   /// Callers are identified by their address, because no call has an API key.
   bool addresses_are_callers = false;
+  /// Live entries that are consulted before the rules; null: none.
+  std::shared_ptr<const match::EntrySet> entries{};
 };
 
 /// Rules and a store of their own, in the caller's time: calls get the decisions that they would
@@ -90,7 +96,7 @@ class Replay {
   struct Slot {
     WallTime end;
     std::uint64_t id;
-    const Limit* limit;
+    Limit limit;
     std::string scope, tag, rest;
   };
   struct LaterEnd {
@@ -102,6 +108,9 @@ class Replay {
 
   SimulatedDecision Decide(const TraceRow& row, WallTime now);
   SimulatedDecision DecideLimits(const TraceRow& row, WallTime now);
+  std::optional<SimulatedDecision> DecideByEntries() const;
+  /// The live entry that changes a matched limit; null: none.
+  [[nodiscard]] const match::LiveEntry* AdjustmentOf(const match::MatchedLimit& matched) const;
   [[nodiscard]] bool IsShared(const match::MatchedLimit& matched) const;
   const Limit* LimitOf(const match::MatchedLimit& matched);
   std::optional<ErrorCode> Submit(WallTime now, bool rejected);
@@ -112,6 +121,9 @@ class Replay {
   std::unique_ptr<store::MemoryStore> store_;
   const ReplayOptions options_;
   match::Match match_;
+  match::EntryMatches entries_;
+  std::vector<bool> never_denies_;  ///< Of each matched limit: a live entry says so.
+  std::vector<Limit> adjusted_;     ///< Limits of uses with the numbers of live entries.
   std::vector<store::KeyUse> uses_;
   std::vector<match::MatchedLimit> matched_of_uses_;
   /// Of each matched limit: its use, or none if it rejects all or was left out.

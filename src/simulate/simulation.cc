@@ -63,7 +63,8 @@ void AppendOwner(const rules::Rule& rule, const Key& key, std::string& out) {
 
 Result<std::unique_ptr<Simulation>> Simulation::Create(std::shared_ptr<const match::RuleSet> rules,
                                                        const SimulationOptions& options) {
-  auto replay = Replay::Create(std::move(rules), {.max_keys = options.max_keys});
+  auto replay =
+      Replay::Create(std::move(rules), {.max_keys = options.max_keys, .entries = options.entries});
   if (!replay) return replay.error();
   return std::unique_ptr<Simulation>(new Simulation(std::move(*replay), options));
 }
@@ -93,7 +94,10 @@ void Simulation::Count(const SimulatedDecision& decision) {
   tally_.allowed += decision.allowed ? 1 : 0;
   ++tally_.by_reason[static_cast<std::size_t>(decision.reason)];
   tally_.unending_slots = replay_->unending_slots();
-  if (decision.reason == Reason::kAllowList || decision.reason == Reason::kDenyList) return;
+  if (decision.reason == Reason::kAllowList || decision.reason == Reason::kDenyList ||
+      decision.reason == Reason::kAllowEntry || decision.reason == Reason::kBlockEntry) {
+    return;
+  }
   for (const rules::Rule* rule : replay_->match().lacking()) ++TallyOf(rule).lacking;
   if (decision.reason == Reason::kCostRefused) ++TallyOf(decision.rule).cost_refused;
   if (decision.reason == Reason::kNoRule && !decision.allowed) ++tally_.no_rule_denied;

@@ -59,8 +59,9 @@ struct SimulationTally {
 };
 
 struct SimulationOptions {
-  std::size_t max_keys = 10'000'000;      ///< Of the store.
-  std::size_t max_denied_keys = 500'000;  ///< Remembered by name, over all rules.
+  std::size_t max_keys = 10'000'000;                 ///< Of the store.
+  std::size_t max_denied_keys = 500'000;             ///< Remembered by name, over all rules.
+  std::shared_ptr<const match::EntrySet> entries{};  ///< Live entries; null: none.
 };
 
 /// A replay of a trace that counts its decisions by rule, limit and key.

@@ -99,7 +99,15 @@ EnvoyStatus EnvoyCheck::StatusOf(std::size_t descriptor) const {
   EnvoyStatus status{.code = row.over ? EnvoyCode::kOverLimit : EnvoyCode::kOk, .has_limit = true};
   const bool bans = row.own ? row.own_numbers.requests_per_unit == 0
                             : row.node != nullptr && row.node->limit().reject_all;
-  if (row.own) {
+  const Limit* const usual = row.own               ? &*row.own
+                             : row.node != nullptr ? &row.node->limit().limit
+                                                   : nullptr;
+  if (usual != nullptr && *usual != *row.limit) {
+    // A live entry has other numbers.
+    status.requests_per_unit = Clamped(row.limit->cap());
+    status.unit = envoy::UnitOf(row.limit->numbers().window);
+    if (row.node != nullptr) status.name = row.node->name;
+  } else if (row.own) {
     status.requests_per_unit = row.own_numbers.requests_per_unit;
     status.unit = static_cast<Unit>(row.own_numbers.unit);
   } else if (row.node != nullptr) {

@@ -42,6 +42,8 @@ std::int64_t HitsOf(const EnvoyRequest& request, const EnvoyDescriptor& descript
 void EnvoyCheck::Clear() {
   config_.Reset();
   rules_.Reset();
+  entries_.clear();
+  entry_set_.Reset();
 }
 
 bool EnvoyCheck::is_large() const {
@@ -60,6 +62,7 @@ std::string_view EnvoyCheck::Match(EnvoyState& state, ServerServices& services, 
   checks_ = refunds_ = 0;
   error_ = {};
   rows_.clear();
+  entries_.clear();
   if (request.domain.empty()) return "rate limit domain must not be empty";
   if (request.descriptors.empty()) return "rate limit descriptor list must not be empty";
   if (request.is_too_long()) return "a request has at most 1000 descriptors and 10000 entries";
@@ -88,6 +91,8 @@ std::string_view EnvoyCheck::Match(EnvoyState& state, ServerServices& services, 
     error = MatchConfig(state, *domain);
   }
   if (!error.empty()) return error;
+  if (!rules_) FindEntriesByDescriptors();
+  for (std::size_t i = 0; i < rows_.size(); ++i) ApplyEntries(rows_[i], i);
   for (const Row& row : rows_) {
     is_denied_ = is_denied_ || row.kind == Kind::kDenied;
     if (row.kind == Kind::kChecked) checks_ += row.uses;
@@ -190,6 +195,7 @@ std::string_view EnvoyCheck::MatchRule(ServerServices& services, const Peer& pee
   AddCounted(services.identifier(), caller);
   Row& row = rows_[at];
   match::Match& match = *matches_[at];
+  FindEntries(at, caller.GatherAttributes());
   rules_->Find(caller.GatherAttributes(), row.hits, services.limiter().RuleTime(now_), match);
   if (match.refusal() != nullptr) return "a rule does not accept the cost of a descriptor";
   if (!descriptor.gives_back) {
@@ -237,9 +243,10 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
   const std::int64_t cost = gives_back ? 0 : std::max<std::int64_t>(row.hits, 1);
   if (row.own) {
     const bool bans = row.own_numbers.requests_per_unit == 0;
-    check.AddLimit(keys_[at].key(), *row.own, bans && !gives_back ? kMaxAmount : cost,
-                   Terms{.dry_run = dry_run || bans});
-    if (gives_back) check.SetReceipt(TakenNow(*row.own, row.hits, now_));
+    AddAdjusted(row, {.rejects_all = bans},
+                {.key = keys_[at].key(), .cost = bans && !gives_back ? kMaxAmount : cost},
+                {.dry_run = dry_run || bans}, check);
+    if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), row.hits, now_));
     return;
   }
   if (!rules_) {
@@ -247,10 +254,10 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
     const Mode mode = node.rule.shadow  ? Mode::kShadow
                       : node.quota_mode ? Mode::kQuota
                                         : Mode::kEnforce;
-    check.AddMatched(
-        {.rule = &node.rule, .limit = &node.limit(), .key = keys_[at].key(), .cost = cost},
-        {.mode = mode, .count_denied = node.count_denied, .dry_run = dry_run});
-    if (gives_back) check.SetReceipt(TakenNow(node.limit().limit, row.hits, now_));
+    AddAdjusted(row, match::TargetOf(node.rule, node.limit()),
+                {.rule = &node.rule, .limit = &node.limit(), .key = keys_[at].key(), .cost = cost},
+                {.mode = mode, .count_denied = node.count_denied, .dry_run = dry_run}, check);
+    if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), row.hits, now_));
     return;
   }
   for (const match::MatchedLimit& matched : matches_[at]->limits()) {
@@ -258,10 +265,11 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
     match::MatchedLimit use = matched;
     if (gives_back) use.cost = 0;
     if (dry_run) use.cost = std::max<std::int64_t>(matched.cost, 1);
-    check.AddMatched(
-        use, {.mode = IsShadow(*matched.rule, *matched.limit) ? Mode::kShadow : Mode::kEnforce,
-              .dry_run = dry_run});
-    if (gives_back) check.SetReceipt(TakenNow(matched.limit->limit, matched.cost, now_));
+    AddAdjusted(row, match::TargetOf(*matched.rule, *matched.limit), use,
+                {.mode = IsShadow(*matched.rule, *matched.limit) ? Mode::kShadow : Mode::kEnforce,
+                 .dry_run = dry_run},
+                check);
+    if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), matched.cost, now_));
   }
 }
 

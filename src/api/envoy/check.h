@@ -78,7 +78,8 @@ class EnvoyCheck final : public GrpcScratch {
   /// Whether there is something to be asked.
   [[nodiscard]] bool has_check() const { return !is_denied_ && checks_ > 0; }
   [[nodiscard]] bool has_refund() const { return refunds_ > 0; }
-  /// Whether a descriptor is denied without a limit: by a list, or because no rule is matched.
+  /// Whether a descriptor is denied without a limit: by a list or a live entry, or because no rule
+  /// is matched.
   [[nodiscard]] bool is_denied() const { return is_denied_; }
   /// The outcome of a call for which no limit is evaluated.
   [[nodiscard]] CallOutcome outcome_without_limits() const {
@@ -106,7 +107,7 @@ class EnvoyCheck final : public GrpcScratch {
   enum class Kind : std::uint8_t {
     kNone,  ///< Matches no limit.
     kUnlimited,
-    kDenied,  ///< Without a limit: by a list, or because no rule is matched.
+    kDenied,  ///< Without a limit: by a list or a live entry, or because no rule is matched.
     kChecked,
     kGivenBack,
   };
@@ -119,6 +120,9 @@ class EnvoyCheck final : public GrpcScratch {
     std::int64_t hits = 1;
     std::size_t first_use = 0;  ///< Of its check.
     std::size_t uses = 0;
+    std::size_t first_entry = 0;  ///< The live entries of its call, in `entries_`.
+    std::size_t end_entry = 0;
+    Micros block_rest{0};  ///< kDenied by a block: until it ends; negative: never.
     // Once it is answered, of the use that has most to say:
     match::MatchedLimit matched{};
     const Limit* limit = nullptr;
@@ -131,6 +135,17 @@ class EnvoyCheck final : public GrpcScratch {
   std::string_view MatchRules(ServerServices& services, const Peer& peer);
   std::string_view MatchRule(ServerServices& services, const Peer& peer, std::size_t at);
   void DropReplaced();
+  void AddEndOfBlock();
+  void FindEntries(std::size_t at, match::Attributes attributes);
+  void FindEntriesByDescriptors();
+  /// Decides rows by blocks and exemptions.
+  void ApplyEntries(Row& row, std::size_t at);
+  [[nodiscard]] match::FoundEntries EntriesOf(const Row& row) const {
+    return match::FoundEntries(entries_).subspan(row.first_entry, row.end_entry - row.first_entry);
+  }
+  /// Adds a limit to the check as the row's live entries change it.
+  void AddAdjusted(const Row& row, const match::EntryTarget& target, match::MatchedLimit matched,
+                   limiter::Terms terms, limiter::CheckRequest& check);
   void Fill(Kind kind, limiter::CheckRequest& check);
   void AddUses(Row& row, std::size_t at, limiter::CheckRequest& check);
   void NoteRow(Row& row, const limiter::CheckRequest& check) const;
@@ -151,6 +166,9 @@ class EnvoyCheck final : public GrpcScratch {
   /// By rules: what is known of each descriptor's call, and what it meets.
   std::vector<std::unique_ptr<limiter::CheckRequest>> callers_;
   std::vector<std::unique_ptr<match::Match>> matches_;
+  std::vector<const match::LiveEntry*> entries_;  ///< Of all rows.
+  AnySnapshot entry_set_;                         ///< Owns them.
+  std::vector<Attribute> attributes_;
   EnvoyHeaders headers_;
 };
 

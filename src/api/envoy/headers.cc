@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "answer/http_answer.h"
 #include "answer/rate_limit_headers.h"
 #include "api/envoy/check.h"
 
@@ -32,6 +34,16 @@ std::string_view EnvoyHeaders::value(std::size_t i) const {
                                          pieces_[i].value_size);
 }
 
+// The call is admitted when the last block of its descriptors ends.
+void EnvoyCheck::AddEndOfBlock() {
+  Micros rest{0};
+  for (const Row& row : rows_) {
+    if (row.block_rest < Micros{0}) return;
+    rest = std::max(rest, row.block_rest);
+  }
+  if (rest > Micros{0}) headers_.Add("Retry-After", SecondsOf(rest));
+}
+
 const EnvoyHeaders& EnvoyCheck::MakeHeaders(const limiter::CheckRequest* check) {
   headers_.Clear();
   const EnvoyOptions& options = state_->options();
@@ -39,8 +51,10 @@ const EnvoyHeaders& EnvoyCheck::MakeHeaders(const limiter::CheckRequest* check) 
     if (check != nullptr && options.header_style != HeaderStyle::kNone) {
       AddRateLimitHeaders(*check, now_, options.header_style, Micros{0}, headers_);
     }
+    if (options.header_style != HeaderStyle::kNone) AddEndOfBlock();
     return headers_;
   }
+  AddEndOfBlock();
   // Of the descriptor that is over its limit, else of the one that is nearest to it.
   std::optional<EnvoyStatus> chosen;
   for (std::size_t i = 0; i < size(); ++i) {

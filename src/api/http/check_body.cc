@@ -164,6 +164,7 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
   const auto limit = ReadLimit(*limit_fields, exchange.loop.limits());
   if (!limit) return false;
   part.check.AddLimit({.scope = ":limit", .tag = part.key}, *limit, part.check.cost);
+  part.check.SetCallerKey();
   part.measured.set(0);
   return true;
 }
@@ -217,6 +218,7 @@ bool ReadDescriptors(const HttpExchange& exchange, JsonFields& fields, HttpCall&
     descriptor.key = exchange.loop.Shown(descriptor.key);
     part.check.AddLimit({.scope = ":descriptor", .tag = descriptor.key, .rest = rest}, *limit,
                         descriptor.cost);
+    part.check.SetCallerKey();
     if (descriptor.type != "requests") any_measured = true;
     part.measured.set(at, descriptor.type != "requests");
     call.labels.push_back(DescriptorLabel(descriptor));

@@ -110,6 +110,7 @@ bool UseDefaultLimit(const HttpExchange& exchange, const Parameters& parameters,
   }
   part.check.AddLimit({.scope = algo::InfoOf(*algorithm).check_scope, .tag = part.key}, *limit,
                       part.check.cost);
+  part.check.SetCallerKey();
   part.measured.set(0);
   return true;
 }

@@ -23,6 +23,9 @@ std::int64_t MillisRoundedUp(Micros wait) { return CeilDiv(wait.count(), kMicros
 
 std::int64_t RetryAfterMillis(const CheckRequest& check) {
   if (check.allowed) return 0;
+  if (check.ruling == Ruling::kBlocked) {
+    return check.block_rest < Micros{0} ? -1 : MillisRoundedUp(check.block_rest);
+  }
   const Verdict& verdict = check.decision.tightest;
   const bool waiting_helps = !check.uses().empty() && verdict.outcome == Outcome::kDenied;
   return waiting_helps ? std::max<std::int64_t>(MillisRoundedUp(verdict.retry_after), 1) : -1;

@@ -100,6 +100,7 @@ bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, CheckRequest& 
                     : quantity == 0 ? Operation::kPeek
                                     : Operation::kAdjust;
   check.AddLimit({.scope = kThrottleScope, .tag = arguments[1]}, *limit, cost);
+  if (quantity >= 0) check.SetCallerKey();
   if (quantity < 0) {
     check.SetReceipt({.amount = -std::max(quantity, -kMaxAmount)});
   }
@@ -109,9 +110,18 @@ bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, CheckRequest& 
 void ReplyThrottle(const CheckRequest& check, std::string& out) {
   const bool unknown = check.ruling == Ruling::kDegraded && !check.uses().empty() &&
                        check.uses()[0].mode == Mode::kShadow;
-  if (check.ruling == Ruling::kNotEnforced || unknown) {
-    const std::int64_t cap = check.own_limit(0).cap();
+  const std::int64_t cap = check.own_limit(0).cap();
+  if (check.ruling == Ruling::kNotEnforced || check.ruling == Ruling::kExempted || unknown) {
     return AppendThrottled({.limit = cap, .remaining = cap}, Mode::kShadow, out);
+  }
+  if (check.ruling == Ruling::kBlocked) {
+    const bool ends = check.block_rest >= Micros{0};
+    const Micros rest = ends ? check.block_rest : Micros{0};
+    return AppendThrottled({.outcome = ends ? Outcome::kDenied : Outcome::kNeverFits,
+                            .limit = cap,
+                            .retry_after = rest,
+                            .reset_after = rest},
+                           Mode::kEnforce, out);
   }
   if (check.ruling != Ruling::kDecided) return AppendUndecided(check, out);
   AppendThrottled(check.uses()[0].verdict, check.uses()[0].mode, out);

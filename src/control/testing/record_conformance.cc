@@ -179,7 +179,8 @@ void EachWriteIsInTheAuditLog(ControlStores& stores) {
   ASSERT_TRUE(store.WriteRecords(std::vector{Removal("a")}, RecordEvent("entry.delete")));
   stores.Reopen();
   std::vector<std::string> actions;
-  for (const AuditRecord& record : *stores.client(0).ReadAudit(0, 10)) {
+  const auto audit = stores.client(0).ReadAudit(0, 10);
+  for (const AuditRecord& record : *audit) {
     actions.push_back(record.event.action);
   }
   EXPECT_THAT(actions, ElementsAre("entry.delete", "rules.commit", "entry.put", "first"));

@@ -56,6 +56,14 @@ class OneWorker {
   }
 
   api::ServerServices& services() { return *worker_; }
+  /// Puts these live entries into force.
+  void SetEntries(std::vector<match::Entry> entries) {
+    match::EntryTable table;
+    for (match::Entry& entry : entries) table.Put(std::move(entry));
+    shared_.entries.Load("", "", WallTime{}, [&]() -> LiveCandidate<match::EntrySet> {
+      return {.value = table.Snapshot()};
+    });
+  }
   net::Loop& loop() { return loop_; }
 
   std::unique_ptr<transport::Session> resp;

@@ -1,0 +1,169 @@
+#include "control/entry_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "match/entry_text.h"
+
+namespace sluice::control {
+namespace {
+
+using match::Entry;
+using match::EntryCondition;
+
+bool Matches(const Entry& entry, std::string_view wanted) {
+  if (wanted.empty()) return true;
+  const std::size_t equals = wanted.find('=');
+  return std::any_of(entry.match.begin(), entry.match.end(), [&](const EntryCondition& condition) {
+    if (equals == std::string_view::npos) {
+      return condition.value.find(wanted) != std::string::npos;
+    }
+    return condition.attribute == wanted.substr(0, equals) &&
+           condition.value == wanted.substr(equals + 1);
+  });
+}
+
+std::vector<RecordWrite> WritesOf(const EntryChange& change) {
+  std::vector<RecordWrite> writes;
+  writes.reserve(change.put.size() + change.remove.size());
+  for (const Entry& entry : change.put) {
+    RecordWrite& write = writes.emplace_back();
+    write.kind = RecordKind::kEntry;
+    write.id = entry.id;
+    write.text = match::StoredText(entry);
+    if (entry.expires_at != Entry::kNever) write.expires_at = entry.expires_at;
+  }
+  for (const std::string& id : change.remove) {
+    RecordWrite& write = writes.emplace_back();
+    write.kind = RecordKind::kEntry;
+    write.id = id;
+    write.remove = true;
+  }
+  return writes;
+}
+
+}  // namespace
+
+EntryService::EntryService(ControlStore& store, Live<match::EntrySet>& live,
+                           EntryServiceHooks hooks)
+    : store_(store), live_(live), hooks_(std::move(hooks)) {}
+
+void EntryService::Apply(std::span<const Record> records, bool complete) {
+  std::vector<std::pair<std::string, std::string>> unreadable;
+  {
+    const std::lock_guard lock(mutex_);
+    bool changed = complete;
+    match::EntryTable all;
+    match::EntryTable& table = complete ? all : table_;
+    for (const Record& record : records) {
+      if (record.kind != RecordKind::kEntry) continue;
+      changed = true;
+      if (record.removed) {
+        table.Remove(record.id);
+        continue;
+      }
+      match::EntryReadResult read = match::ReadStoredEntry(record.id, record.text);
+      if (read.entry) {
+        table.Put(*std::move(read.entry));
+        continue;
+      }
+      // Better without it than with what it was before.
+      table.Remove(record.id);
+      unreadable.emplace_back(record.id, read.error.field + ": " + read.error.message);
+    }
+    if (complete) table_.Replace(std::move(all));
+    if (!changed) return;
+    live_.Load("entries", {}, hooks_.now(),
+               [&]() -> LiveCandidate<match::EntrySet> { return {.value = table_.Snapshot()}; });
+  }
+  if (!hooks_.on_unreadable) return;
+  for (const auto& [id, error] : unreadable) hooks_.on_unreadable(id, error);
+}
+
+std::shared_ptr<const match::LiveEntry> EntryService::Find(std::string_view id) const {
+  const WallTime now = hooks_.now();
+  const std::lock_guard lock(mutex_);
+  auto found = table_.Find(id);
+  return found != nullptr && found->entry.expires_at > now ? found : nullptr;
+}
+
+EntryPage EntryService::List(const EntryQuery& query) const {
+  const WallTime now = hooks_.now();
+  EntryPage page;
+  const std::lock_guard lock(mutex_);
+  table_.Visit(query.after, [&](const std::shared_ptr<const match::LiveEntry>& live) {
+    const Entry& entry = live->entry;
+    if (entry.expires_at <= now || (query.effect && entry.effect != *query.effect) ||
+        !Matches(entry, query.match)) {
+      return true;
+    }
+    if (page.entries.size() == query.limit) {
+      page.next = page.entries.back()->entry.id;
+      return false;
+    }
+    page.entries.push_back(live);
+    return true;
+  });
+  return page;
+}
+
+match::EntryCounts EntryService::Counts() const {
+  const std::lock_guard lock(mutex_);
+  return table_.counts();
+}
+
+std::shared_ptr<const match::EntrySet> EntryService::Preview(const EntryChange& change) const {
+  match::EntryTable preview;
+  {
+    const std::lock_guard lock(mutex_);
+    table_.Visit({}, [&](const std::shared_ptr<const match::LiveEntry>& live) {
+      preview.Put(live->entry);
+      return true;
+    });
+  }
+  for (const Entry& entry : change.put) preview.Put(entry);
+  for (const std::string& id : change.remove) preview.Remove(id);
+  return preview.Snapshot();
+}
+
+EntryChangeResult EntryService::Check(const EntryChange& change) const {
+  EntryChangeResult result;
+  const WallTime now = hooks_.now();
+  const auto exists = [&](const std::string& id) {
+    const auto found = table_.Find(id);
+    return found != nullptr && found->entry.expires_at > now;
+  };
+  const std::lock_guard lock(mutex_);
+  for (const std::string& id : change.remove) {
+    if (!exists(id)) return {.outcome = EntryOutcome::kNotFound, .message = id};
+    ++result.removed;
+  }
+  for (const Entry& entry : change.put) ++(exists(entry.id) ? result.replaced : result.created);
+  result.message = table_.RefusalOf(change.put);
+  if (!result.message.empty()) result.outcome = EntryOutcome::kTooMany;
+  return result;
+}
+
+EntryChangeResult EntryService::Change(const EntryChange& change) {
+  EntryChangeResult result = Check(change);
+  if (result.outcome != EntryOutcome::kDone || change.dry_run) return result;
+  const std::vector<RecordWrite> writes = WritesOf(change);
+  if (writes.empty()) return result;
+  const auto written = store_.WriteRecords(writes, change.event);
+  if (!written) {
+    result.outcome = EntryOutcome::kFailed;
+    result.message = written.error().message;
+    return result;
+  }
+  if (written->outcome != RecordWriteOutcome::kWritten) {
+    result.outcome = EntryOutcome::kTooMany;
+    result.message = "the control store has no room for more entries";
+    return result;
+  }
+  result.cursor = written->cursor;
+  result.replicated = written->replicated;
+  if (hooks_.await_change) hooks_.await_change(result.cursor);
+  return result;
+}
+
+}  // namespace sluice::control

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <sluice/limit.h>
+#include <sluice/time.h>
+
+#include "match/entry.h"
+
+/// What the entries that match a call do to it. They are in the order of Precedes
+/// (EntryMatches::found); all pointers are null if there is no such entry.
+namespace sluice::match {
+
+using FoundEntries = std::span<const LiveEntry* const>;
+
+/// A limit that a call matched, as entries refer to it.
+struct EntryTarget {
+  std::string_view rule{};        ///< Empty: a limit that the request brought.
+  std::string_view limit_name{};  ///< The same.
+  bool is_only_limit = true;      ///< The rule has no other limit.
+  bool rejects_all = false;       ///< It has no numbers that could be changed.
+};
+[[nodiscard]] EntryTarget TargetOf(const rules::Rule& rule, const rules::NamedLimit& limit);
+
+/// The block of the whole call. Of several: the one that ends last, so that its end is the time
+/// from which the call is admitted.
+[[nodiscard]] const LiveEntry* FindBlock(FoundEntries found);
+/// The block of calls that match this rule.
+[[nodiscard]] const LiveEntry* FindBlock(FoundEntries found, std::string_view rule);
+
+/// The entry that admits the whole call.
+[[nodiscard]] const LiveEntry* FindAllow(FoundEntries found);
+/// The entry that exempts the call from this limit.
+[[nodiscard]] const LiveEntry* FindAllow(FoundEntries found, const EntryTarget& target);
+
+/// The entry that changes a limit: `unlimited`, `limit` or `multiply`.
+[[nodiscard]] const LiveEntry* FindAdjustment(FoundEntries found, const EntryTarget& target);
+
+/// Returns the limit with the numbers of an entry, of the same algorithm, so that keys keep what
+/// they have left. Nothing if the entry does not apply to it: a rate for a concurrency limit, or
+/// numbers that can't be held exactly.
+[[nodiscard]] std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry);
+
+/// Returns how long a block lasts from `now`; negative: for ever.
+[[nodiscard]] Micros RestOf(const Entry& block, WallTime now);
+
+}  // namespace sluice::match
