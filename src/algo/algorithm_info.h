@@ -18,6 +18,8 @@ enum class AlgorithmKind : std::uint8_t {
   kWindow,  ///< A maximum per window.
   kSlots,   ///< A maximum at a time; the holder releases each.
 };
+/// Former name.
+using Kind = AlgorithmKind;
 
 /// The properties of an algorithm, beside its name (AlgorithmName) and its operations (state.cc).
 struct AlgorithmInfo {

@@ -27,6 +27,8 @@ class SteadyClock {
   [[nodiscard]] static SteadyTime Now() noexcept;
   /// Returns the time of the same clock in nanoseconds since an arbitrary epoch, for measurements.
   [[nodiscard]] static std::chrono::nanoseconds NowInNanos() noexcept;
+  /// Former name.
+  [[nodiscard]] static std::chrono::nanoseconds Precise() noexcept { return NowInNanos(); }
 };
 
 /// Returns the time since boot without suspension (CLOCK_MONOTONIC), as systemd expects it.

@@ -44,4 +44,8 @@ struct EnumArray {
   }
 };
 
+/// Former name.
+template <typename Enum, typename Value>
+using By = EnumArray<Enum, Value>;
+
 }  // namespace sluice

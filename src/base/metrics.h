@@ -48,7 +48,7 @@ struct Metric {
 
 /// The row of a number, or of a struct of numbers, that is summed but not exported.
 template <typename Member>
-struct UnlistedMetric {
+struct Unlisted {
   Member member;
 };
 

@@ -29,7 +29,7 @@ struct Numbers {
         Metric{kGauge, "twice", "Twice the calls.", &Numbers::twice},
         Metric{kCounter, "colors_total", "Colors.", &Numbers::colors, "outer", "inner"},
         Metric{kHistogram, "seconds", "Durations.", &Numbers::times},
-        UnlistedMetric{&Numbers::level},
+        Unlisted{&Numbers::level},
     };
   }
 };

@@ -28,6 +28,8 @@ struct RequestTarget {
   std::string_view path;  ///< Begins with '/', unless the target is invalid.
   std::string_view query;
 };
+/// Former name.
+using Target = RequestTarget;
 
 /// Splits a request target. Drops a fragment after '#': some servers accept it and ignore it.
 [[nodiscard]] RequestTarget SplitTarget(std::string_view text);

@@ -16,7 +16,7 @@ using store::StoreCall;
 namespace {
 
 bool IsRemembered(const KeyUse& use) {
-  return use.mode == Mode::kEnforce && !use.count_denied && !use.dry_run && use.cost >= 1 &&
+  return use.mode == Mode::kEnforce && !use.count_denied && !use.only_looks && use.cost >= 1 &&
          use.limit->algorithm() != Algorithm::kConcurrency && store::Fits(use.key);
 }
 

@@ -243,7 +243,7 @@ TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
   KeyUse quota = UseOf("quota");
   quota.mode = Mode::kQuota;
   KeyUse looks = UseOf("looks", 6);
-  looks.dry_run = true;
+  looks.only_looks = true;
   for (const KeyUse& use : {concurrency, counts_denied, shadow, quota, looks}) {
     for (int i = 0; i < 10; ++i) {
       EXPECT_FALSE(AskAndWait({use}).at_once()) << use.key.tag;

@@ -24,6 +24,8 @@ class KeyDigest {
   /// can send the digest of another key.
   static constexpr std::size_t kMaxText = 7 + 2 * SHA256_DIGEST_LENGTH;
   using Buffer = std::array<char, kMaxText>;
+  /// Former name.
+  using Room = Buffer;
 
   /// Returns whether a text has the form of a digest: no plain key is as long.
   [[nodiscard]] static bool IsDigest(std::string_view text);

@@ -18,7 +18,7 @@ using store::StoreCall;
 namespace {
 
 bool MayLease(const KeyUse& use) {
-  return use.may_lease && use.mode == Mode::kEnforce && !use.count_denied && !use.dry_run &&
+  return use.may_lease && use.mode == Mode::kEnforce && !use.count_denied && !use.only_looks &&
          use.cost >= 1 && use.cost <= use.limit->cap() && store::Fits(use.key);
 }
 

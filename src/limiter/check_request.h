@@ -26,7 +26,7 @@ namespace sluice::limiter {
 struct Terms {
   Mode mode = Mode::kEnforce;
   bool count_denied = false;
-  bool dry_run = false;
+  bool only_looks = false;
 };
 
 /// A check to a Limiter with all that it needs, and its answer. Made once and used again and
@@ -98,7 +98,7 @@ class CheckRequest {
   /// Whether `on_done` is still to be run.
   [[nodiscard]] bool pending() const { return call_.pending; }
   /// The result of each limit. Empty unless limits decided.
-  [[nodiscard]] std::span<const store::KeyUse> uses() const { return uses_; }
+  [[nodiscard]] std::span<const store::Use> uses() const { return uses_; }
   /// The rule and the limit behind a use; nulls for the caller's own limits.
   [[nodiscard]] const match::MatchedLimit& matched(std::size_t use) const { return matched_[use]; }
   [[nodiscard]] const match::Match& match() const { return match_; }
@@ -164,9 +164,9 @@ class CheckRequest {
 
   match::Match match_;
   std::vector<match::MatchedLimit> matched_;
-  std::vector<store::KeyUse> uses_;
+  std::vector<store::Use> uses_;
   std::vector<store::Inspection> inspections_;
-  store::StoreCall call_;
+  store::Call call_;
   class Limiter* limiter_ = nullptr;
   const match::LiveEntry* entry_ = nullptr;
   AnySnapshot entries_;          ///< Owns `entry_`.

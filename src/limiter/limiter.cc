@@ -14,8 +14,8 @@ namespace sluice::limiter {
 namespace {
 
 using store::Completion;
-using store::KeyUse;
 using store::Operation;
+using store::Use;
 
 bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
 
@@ -43,11 +43,11 @@ void ChooseSlot(CheckRequest& check) {
 }
 
 // A limit that rejects all calls has no meaningful numbers.
-void LetNothingFit(KeyUse& use) {
+void LetNothingFit(Use& use) {
   static const Limit kOne = *Limit::FixedWindow({.limit = 1, .window = std::chrono::seconds(1)});
   use.limit = &kOne;
   use.cost = kMaxAmount;
-  use.dry_run = true;
+  use.only_looks = true;
 }
 
 Completion Settle(CheckRequest& check, Ruling ruling, bool allowed) {
@@ -81,14 +81,14 @@ Completion Limiter::Decide(CheckRequest& check, WallTime now) {
 void Limiter::DecideBatch(std::span<CheckRequest* const> checks, WallTime now) {
   assert(checks.size() <= kMostAtOnce);
   const Snapshot<match::RuleSet>& rules = rules_.Get();
-  std::array<store::StoreCall*, kMostAtOnce> calls;
+  std::array<store::Call*, kMostAtOnce> calls;
   std::size_t count = 0;
   for (CheckRequest* const check : checks) {
     if (Begin(*check, rules, now)) calls[count++] = &check->call_;
   }
-  const std::span<store::StoreCall* const> asked(calls.data(), count);
+  const std::span<store::Call* const> asked(calls.data(), count);
   store_.SubmitBatch(asked);
-  for (store::StoreCall* const call : asked) {
+  for (store::Call* const call : asked) {
     End(*static_cast<CheckRequest*>(call->context),
         call->pending ? Completion::kLater : Completion::kNow);
   }
@@ -103,7 +103,7 @@ Completion Limiter::End(CheckRequest& check, Completion completion) {
 // False: it is decided, without the store.
 bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now) {
   check.is_sampled_ = observer_ != nullptr && observer_->SamplesThis();
-  if (check.is_sampled_) check.asked_ = SteadyClock::NowInNanos();
+  if (check.is_sampled_) check.asked_ = SteadyClock::Precise();
   check.degraded = false;
   check.full = FullOutcome::kNone;
   check.affected = 0;
@@ -127,12 +127,12 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
   check.call_ = {
       .operation = check.operation, .uses = check.uses_, .now = now, .timeout = check.timeout};
   check.call_.context = &check;
-  check.call_.on_done = [](store::StoreCall& /*call*/, void* context) {
+  check.call_.on_done = [](store::Call& /*call*/, void* context) {
     CheckRequest& done = *static_cast<CheckRequest*>(context);
     done.limiter_->Conclude(done);
     if (done.on_done != nullptr) done.on_done(done, done.context);
   };
-  if (check.is_sampled_) check.submitted_ = SteadyClock::NowInNanos();
+  if (check.is_sampled_) check.submitted_ = SteadyClock::Precise();
   return true;
 }
 
@@ -172,7 +172,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
   }
   if (!AddMatchedUses(check, found, now)) return false;
   if (check.uses_.empty()) {
-    Settle(check, Ruling::kNoRule, rules->file().otherwise == rules::DefaultAction::kAllow);
+    Settle(check, Ruling::kNoRule, rules->file().otherwise == rules::Default::kAllow);
     return false;
   }
   return !(takes && DeniedByRejection(check));
@@ -222,8 +222,8 @@ bool Limiter::AddMatchedUses(CheckRequest& check, match::FoundEntries found, Wal
   return false;
 }
 
-KeyUse& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
-  KeyUse& use = check.uses_.emplace_back();
+Use& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
+  Use& use = check.uses_.emplace_back();
   use.key = matched.key;
   use.limit = &matched.limit->limit;
   use.cost = Takes(check.operation) ? matched.cost : check.cost;
@@ -251,14 +251,14 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
   const bool shadow = takes && enforcement == Enforcement::kShadow;
   std::size_t exempted = 0;
   for (CheckRequest::OwnLimit& own : check.own_) {
-    KeyUse& use = check.uses_.emplace_back();
+    Use& use = check.uses_.emplace_back();
     use.key = {
         .scope = check.Text(own.scope), .tag = check.Text(own.tag), .rest = check.Text(own.rest)};
     use.limit = &own.limit;
     use.cost = own.cost;
     use.mode = shadow ? Mode::kShadow : own.terms.mode;
     use.count_denied = own.terms.count_denied;
-    use.dry_run = own.terms.dry_run;
+    use.only_looks = own.terms.only_looks;
     use.receipt = own.receipt;
     use.settlement = own.settles ? &own.settlement : nullptr;
     use.kind = IsOverflowKey(use.key) ? store::KeyKind::kOverflow
@@ -291,12 +291,12 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
 void Limiter::Conclude(CheckRequest& check) {
   Evaluate(check);
   if (!check.is_sampled_) return;
-  const std::chrono::nanoseconds done = SteadyClock::NowInNanos();
+  const std::chrono::nanoseconds done = SteadyClock::Precise();
   observer_->Took(check, {.whole = done - check.asked_, .store = done - check.submitted_});
 }
 
 void Limiter::Evaluate(CheckRequest& check) {
-  const store::StoreCall& call = check.call_;
+  const store::Call& call = check.call_;
   if (!call.ok) {
     check.error = call.error;
     if (store::IsCallError(call.error)) {

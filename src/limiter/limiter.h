@@ -134,29 +134,29 @@ class Limiter {
   void DecideBatch(std::span<CheckRequest* const> checks, WallTime now);
 
  private:
-  using KeyUse = store::KeyUse;
+  using Use = store::Use;
 
   bool Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now);
   store::Completion End(CheckRequest& check, store::Completion answered);
   bool MatchRules(CheckRequest& check, const match::RuleSet* rules, WallTime now);
   bool AddOwnLimits(CheckRequest& check, WallTime now);
-  KeyUse& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
+  Use& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
   bool IsBlocked(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool IsExempted(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool AddMatchedUses(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool IsCallerKeyBlocked(CheckRequest& check, WallTime now);
   enum class EntryStep : std::uint8_t { kGoOn, kExempted, kBlocked };
-  EntryStep ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own, KeyUse& use,
+  EntryStep ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own, Use& use,
                        WallTime now);
   void Adjust(CheckRequest& check, match::FoundEntries found, const match::EntryTarget& target,
-              KeyUse& use, WallTime now);
+              Use& use, WallTime now);
   bool Block(CheckRequest& check, const match::LiveEntry* block, WallTime now);
   void Note(const CheckRequest& check, const match::LiveEntry& live, WallTime now);
   bool DeniedByRejection(CheckRequest& check);
   void Conclude(CheckRequest& check);
   void Evaluate(CheckRequest& check);
   void DecideByFallback(CheckRequest& check, std::span<const std::size_t> local);
-  void LowerToLastKnown(const store::KeyUse& share, const Limit& whole, WallTime now);
+  void LowerToLastKnown(const store::Use& share, const Limit& whole, WallTime now);
   void ApplyEmergencyLimit(CheckRequest& check, std::size_t open);
   void Degrade(CheckRequest& check);
   void AnswerFull(CheckRequest& check);

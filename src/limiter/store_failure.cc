@@ -15,8 +15,8 @@ namespace {
 
 using rules::OnStoreFailure;
 using store::Completion;
-using store::KeyUse;
 using store::Operation;
+using store::Use;
 
 // What a limit's rule says, if it has a say: it is enforced, or a quota, and all quotas, which deny
 // together, say the same.
@@ -46,7 +46,7 @@ void Limiter::Degrade(CheckRequest& check) {
   std::size_t local_count = 0;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < check.uses_.size(); ++i) {
-    KeyUse& use = check.uses_[i];
+    Use& use = check.uses_[i];
     use.verdict = {.limit = use.limit->cap()};
     use.receipt = {};
     const auto mode = FailureModeOf(check, i);
@@ -66,15 +66,15 @@ void Limiter::Degrade(CheckRequest& check) {
 
 // Per address; of calls without one, per key of the open rule.
 void Limiter::ApplyEmergencyLimit(CheckRequest& check, std::size_t open) {
-  const KeyUse& matched = check.uses_[open];
+  const Use& matched = check.uses_[open];
   const auto network = check.Find("ip_network");
   const auto address = network ? network : check.Find("ip");
-  KeyUse use;
+  Use use;
   use.key = {.scope = address ? "_emergency:ip" : "_emergency:other",
              .tag = address ? *address : matched.key.tag,
              .rest = address ? std::string_view() : matched.key.rest};
   use.limit = &*settings_.emergency;
-  store::StoreCall call{.operation = check.operation, .uses = {&use, 1}, .now = check.call_.now};
+  store::Call call{.operation = check.operation, .uses = {&use, 1}, .now = check.call_.now};
   fallback_->Submit(call);
   if (!call.ok && call.error == ErrorCode::kStoreFull) {
     // One budget for all addresses without room.
@@ -90,16 +90,16 @@ void Limiter::ApplyEmergencyLimit(CheckRequest& check, std::size_t open) {
 }
 
 // Once after each answer of Redis: what was left for all then is shared as the limit is.
-void Limiter::LowerToLastKnown(const KeyUse& share, const Limit& whole, WallTime now) {
+void Limiter::LowerToLastKnown(const Use& share, const Limit& whole, WallTime now) {
   if (leases_ == nullptr) return;
   const auto known = leases_->TakeLastKnown(share.key, whole, SteadyClock::Now());
   if (!known) return;
   const Wide left = Wide{*known} * share.limit->cap() / whole.cap();
-  KeyUse use;
+  Use use;
   use.key = share.key;
   use.limit = share.limit;
   use.cost = 0;
-  store::StoreCall call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = now};
+  store::Call call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = now};
   if (fallback_->Submit(call) != Completion::kNow || !call.ok) return;
   use.cost = use.verdict.remaining - static_cast<std::int64_t>(left);
   if (use.cost <= 0) return;
@@ -108,7 +108,7 @@ void Limiter::LowerToLastKnown(const KeyUse& share, const Limit& whole, WallTime
 }
 
 void Limiter::DecideByFallback(CheckRequest& check, std::span<const std::size_t> local) {
-  std::array<KeyUse, kMaxLimitsPerCall> uses;
+  std::array<Use, kMaxLimitsPerCall> uses;
   std::array<match::MatchedLimit, kMaxLimitsPerCall> matched;
   std::array<std::optional<Limit>, kMaxLimitsPerCall> shares;
   const std::uint32_t servers = settings_.servers.load(std::memory_order_relaxed);
@@ -120,7 +120,7 @@ void Limiter::DecideByFallback(CheckRequest& check, std::span<const std::size_t>
     uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(whole, servers));
     if (uses[i].may_lease && !emergency) LowerToLastKnown(uses[i], whole, check.call_.now);
   }
-  store::StoreCall call{
+  store::Call call{
       .operation = check.operation, .uses = {uses.data(), local.size()}, .now = check.call_.now};
   const auto matched_of_call = std::span(matched).first(local.size());
   fallback_->Submit(call);

@@ -8,7 +8,7 @@ namespace {
 
 using rules::WhenFull;
 using store::KeyKind;
-using store::KeyUse;
+using store::Use;
 
 // Encoded values hold no such character.
 constexpr std::string_view kOverflowMark = "*";
@@ -20,7 +20,7 @@ std::string_view BytesOf(const LimitNumbers& numbers) {
   return {reinterpret_cast<const char*>(&numbers.cap), kBytes};
 }
 
-WhenFull WhenFullOf(const KeyUse& use, const rules::Rule* rule) {
+WhenFull WhenFullOf(const Use& use, const rules::Rule* rule) {
   // A limit that only watches must not deny.
   const WhenFull without_room = use.mode == Mode::kShadow ? WhenFull::kOpen : WhenFull::kClosed;
   if (rule == nullptr || use.kind == KeyKind::kOverflow) return without_room;
@@ -30,7 +30,7 @@ WhenFull WhenFullOf(const KeyUse& use, const rules::Rule* rule) {
 /// What a use asked before it was changed.
 struct Asked {
   std::int64_t cost;
-  bool dry_run;
+  bool only_looks;
 };
 
 }  // namespace
@@ -41,19 +41,19 @@ Key OverflowKeyOf(std::string_view scope, const Limit& limit) {
 
 bool IsOverflowKey(const Key& key) { return key.rest == kOverflowMark; }
 
-FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
+FullAnswer CheckWithoutRoom(store::Store& store, store::Call& call,
                             std::span<const match::MatchedLimit> matched) {
   std::array<Asked, kMaxLimitsPerCall> asked;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    asked[i] = {call.uses[i].cost, call.uses[i].dry_run};
+    asked[i] = {call.uses[i].cost, call.uses[i].only_looks};
   }
   FullAnswer answer;
   bool any_changed = true;
   while (any_changed && !call.ok && call.error == ErrorCode::kStoreFull) {
     any_changed = false;
     for (std::size_t i = 0; i < call.uses.size(); ++i) {
-      KeyUse& use = call.uses[i];
-      if (!use.no_room || use.dry_run) continue;
+      Use& use = call.uses[i];
+      if (!use.no_room || use.only_looks) continue;
       any_changed = true;
       use.no_room = false;
       const WhenFull when_full = WhenFullOf(use, matched[i].rule);
@@ -63,12 +63,12 @@ FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
         answer.outcome = std::max(answer.outcome, FullOutcome::kShared);
       } else if (when_full == WhenFull::kOpen) {
         use.cost = 0;
-        use.dry_run = true;
+        use.only_looks = true;
         answer.outcome = std::max(answer.outcome, FullOutcome::kOpen);
       } else if (use.mode == Mode::kQuota) {
         // Denies only together with all other quotas.
         use.cost = kMaxAmount;
-        use.dry_run = true;
+        use.only_looks = true;
         answer.outcome = std::max(answer.outcome, FullOutcome::kClosed);
       } else {
         const bool of_rule = matched[i].rule != nullptr;
@@ -79,16 +79,16 @@ FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
   }
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     call.uses[i].cost = asked[i].cost;
-    call.uses[i].dry_run = asked[i].dry_run;
+    call.uses[i].only_looks = asked[i].only_looks;
   }
   return answer;
 }
 
-void FindSharedSlots(store::Store& store, store::StoreCall& call,
+void FindSharedSlots(store::Store& store, store::Call& call,
                      std::span<const match::MatchedLimit> matched) {
   bool any_shared = false;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    KeyUse& use = call.uses[i];
+    Use& use = call.uses[i];
     if (matched[i].rule == nullptr || matched[i].rule->when_full != WhenFull::kShared) continue;
     use.key = OverflowKeyOf(use.key.scope, *use.limit);
     use.kind = KeyKind::kOverflow;

@@ -14,6 +14,8 @@ enum class Execution : std::uint8_t {
   kNotSent,  ///< Not executed: no byte of it was passed to a connection.
   kUnknown,  ///< Possibly executed; a retry might run it twice.
 };
+/// Former name.
+using Ran = Execution;
 
 enum class Failure : std::uint8_t {
   kQueueFull,       ///< Too many calls are queued. Not sent.
@@ -28,7 +30,7 @@ enum class Failure : std::uint8_t {
 
 struct CallError {
   Failure failure{};
-  Execution execution{};
+  Execution ran{};
   std::string message{};  ///< For logs; has the server's address, never the password.
 };
 

@@ -21,7 +21,7 @@ class CallQueue {
   /// A call that ended without a reply.
   struct Ended {
     Handler handler;
-    Execution execution;
+    Execution ran;
     SteadyTime pushed{};
     bool callers_deadline = false;
   };

@@ -43,7 +43,7 @@ class CallQueueTest : public ::testing::Test {
   std::vector<std::string> NamesOf(const std::vector<CallQueue::Ended>& ended) {
     std::vector<std::string> names;
     for (const auto& call : ended) {
-      names.push_back((call.execution == Execution::kUnknown ? "sent " : "unsent ") +
+      names.push_back((call.ran == Execution::kUnknown ? "sent " : "unsent ") +
                       NameOf(call.handler));
     }
     return names;

@@ -66,7 +66,7 @@ TEST_F(ClientBreakerTest, CallsFailImmediatelyWhileTheServerIsDownAndRecover) {
   server_.Kill();
   const Outcome refused = AskUntilRefused(client);
   EXPECT_EQ(refused.error.failure, Failure::kBreakerOpen);
-  EXPECT_EQ(refused.error.execution, Execution::kNotSent);
+  EXPECT_EQ(refused.error.ran, Execution::kNotSent);
   EXPECT_THAT(refused.error.message, HasSubstr("left alone"));
   EXPECT_EQ(client.StatsApprox().breakers_open, 1U);
   EXPECT_EQ(client.StatsApprox().breaker_opened, 1U);

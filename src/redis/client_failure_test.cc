@@ -37,7 +37,7 @@ TEST_F(ClientFailureTest, WithoutAServerCallsWaitForTheirDeadline) {
   const Outcome outcome = Ask(client, {"PING"}, milliseconds(50));
   const Micros waited = SteadyClock::Now() - before;
   EXPECT_EQ(outcome.error.failure, Failure::kNotConnected);
-  EXPECT_EQ(outcome.error.execution, Execution::kNotSent);
+  EXPECT_EQ(outcome.error.ran, Execution::kNotSent);
   EXPECT_THAT(outcome.error.message, HasSubstr("Connection refused"));
   EXPECT_GE(waited, milliseconds(50));
   EXPECT_LT(waited, seconds(5));
@@ -62,7 +62,7 @@ TEST_F(ClientFailureTest, AKilledServerIsFoundAgainWhenItIsBack) {
   server_.Kill();
   WaitForAll();
   EXPECT_EQ(under_way.error.failure, Failure::kConnectionLost);
-  EXPECT_EQ(under_way.error.execution, Execution::kUnknown);
+  EXPECT_EQ(under_way.error.ran, Execution::kUnknown);
   server_.Start();
   EXPECT_EQ(Ask(client, {"INCR", "n"}).reply, "1") << "of the new server";
   EXPECT_EQ(client.StatsApprox().connects, 2U);
@@ -79,7 +79,7 @@ TEST_F(ClientFailureTest, ALateReplyIsNotMatchedToAnotherCall) {
   Outcome& late = Send(client, {"ECHO", "late"}, milliseconds(200));
   ASSERT_TRUE(RunUntil([&] { return late.times > 0; }));
   EXPECT_EQ(late.error.failure, Failure::kTimeout);
-  EXPECT_EQ(late.error.execution, Execution::kUnknown);
+  EXPECT_EQ(late.error.ran, Execution::kUnknown);
   Outcome& next = Send(client, {"ECHO", "next"});
   RunFor(milliseconds(10));
   server_.Thaw();
@@ -101,7 +101,7 @@ TEST_F(ClientFailureTest, ASilentServerIsDisconnectedAndReconnected) {
   ASSERT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   const Outcome waiting = Ask(client, {"PING"}, milliseconds(400));
   EXPECT_EQ(waiting.error.failure, Failure::kNotConnected);
-  EXPECT_EQ(waiting.error.execution, Execution::kNotSent);
+  EXPECT_EQ(waiting.error.ran, Execution::kNotSent);
   EXPECT_THAT(waiting.error.message, HasSubstr("no answer within connect_timeout"));
   server_.Thaw();
   EXPECT_EQ(Ask(client, {"PING"}).reply, "\"PONG\"");
@@ -125,7 +125,7 @@ TEST_F(ClientFailureTest, ADeadlineThatHasPassedIsNotSent) {
   EXPECT_EQ(past.times, 0) << "never inside Send";
   WaitForAll();
   EXPECT_EQ(past.error.failure, Failure::kTimeout);
-  EXPECT_EQ(past.error.execution, Execution::kNotSent);
+  EXPECT_EQ(past.error.ran, Execution::kNotSent);
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
 }
 
@@ -139,7 +139,7 @@ TEST_F(ClientFailureTest, TooManyCallsAreRejected) {
   EXPECT_EQ(too_many.times, 0) << "never inside Send";
   ASSERT_TRUE(RunUntil([&] { return too_many.times > 0; }));
   EXPECT_EQ(too_many.error.failure, Failure::kQueueFull);
-  EXPECT_EQ(too_many.error.execution, Execution::kNotSent);
+  EXPECT_EQ(too_many.error.ran, Execution::kNotSent);
   server_.Start();
   WaitForAll();
   for (int i = 0; i < 10; ++i) EXPECT_EQ(outcomes_[static_cast<std::size_t>(i)].reply, "\"PONG\"");
@@ -171,7 +171,7 @@ TEST_F(ClientFailureTest, AStalledConnectionIsReplaced) {
   Ask(client, {"PING"});
   proxy.SwallowAll();
   const Outcome lost = Ask(client, {"INCR", "n"}, milliseconds(200));
-  EXPECT_EQ(lost.error.execution, Execution::kUnknown);
+  EXPECT_EQ(lost.error.ran, Execution::kUnknown);
   EXPECT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   proxy.BeTransparent();
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
@@ -208,7 +208,7 @@ class ClientCutTest : public ClientFailureTest {
       } else {
         ++lost;
         EXPECT_EQ(outcome.error.failure, Failure::kConnectionLost) << outcome.error.message;
-        EXPECT_EQ(outcome.error.execution, Execution::kUnknown);
+        EXPECT_EQ(outcome.error.ran, Execution::kUnknown);
         EXPECT_TRUE(really == "null" || really == "\"1\"") << really << " cut after " << bytes;
       }
     }

@@ -47,7 +47,7 @@ TEST_F(ClientLoginTest, AWrongPasswordFailsCallsImmediatelyUntilItIsCorrected) {
   Client client(loop_, options);
   const Outcome first = Ask(client, {"PING"});
   EXPECT_EQ(first.error.failure, Failure::kRefused);
-  EXPECT_EQ(first.error.execution, Execution::kNotSent);
+  EXPECT_EQ(first.error.ran, Execution::kNotSent);
   EXPECT_THAT(first.error.message, HasSubstr("WRONGPASS"));
   EXPECT_THAT(first.error.message, Not(HasSubstr("s3cret")));
   server.Do("ACL SETUSER alice >s3cret-and-wrong");

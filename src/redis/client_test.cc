@@ -104,7 +104,7 @@ TEST_F(ClientTest, AReplyAboveTheBoundEndsTheConnection) {
   const Outcome outcome = Ask(client, {"GET", "large"});
   EXPECT_FALSE(outcome.ok);
   EXPECT_EQ(outcome.error.failure, Failure::kProtocol);
-  EXPECT_EQ(outcome.error.execution, Execution::kUnknown);
+  EXPECT_EQ(outcome.error.ran, Execution::kUnknown);
   EXPECT_EQ(Ask(client, {"STRLEN", "large"}).reply, "2000") << "and it heals";
 }
 
@@ -141,9 +141,9 @@ TEST_F(ClientTest, ClosingCompletesPendingCalls) {
   Outcome& waiting = Send(client, {"PING"});
   client.Close();
   EXPECT_EQ(under_way.error.failure, Failure::kClosed);
-  EXPECT_EQ(under_way.error.execution, Execution::kUnknown);
+  EXPECT_EQ(under_way.error.ran, Execution::kUnknown);
   EXPECT_EQ(waiting.error.failure, Failure::kClosed);
-  EXPECT_EQ(waiting.error.execution, Execution::kNotSent);
+  EXPECT_EQ(waiting.error.ran, Execution::kNotSent);
   EXPECT_EQ(Ask(client, {"PING"}).error.failure, Failure::kClosed);
   EXPECT_EQ(client.state(), State::kClosed);
 }
@@ -181,7 +181,7 @@ TEST_F(ClientTest, AHandlerMayCloseTheClient) {
   WaitForAll();
   EXPECT_EQ(behind.times, 1);
   EXPECT_EQ(behind.error.failure, Failure::kClosed);
-  EXPECT_EQ(behind.error.execution, Execution::kUnknown);
+  EXPECT_EQ(behind.error.ran, Execution::kUnknown);
 }
 
 TEST_F(ClientTest, DestructionCompletesPendingCalls) {

@@ -86,7 +86,7 @@ RetryAdvice ClusterClient::AdviceFor(const Answer& answer, Route& route) {
   if (closed()) return RetryAdvice::kGiveUp;
   if (!answer) {
     const CallError& error = answer.error();
-    if (error.execution == Execution::kUnknown || error.failure == Failure::kRefused ||
+    if (error.ran == Execution::kUnknown || error.failure == Failure::kRefused ||
         error.failure == Failure::kQueueFull) {
       return RetryAdvice::kGiveUp;
     }

@@ -318,9 +318,8 @@ void Client::Connection::ExpireCalls() {
   stats_.timeouts.Add(ended.size());
   ReportExpired(ended);
   const bool was_ready = state() == State::kReady;
-  const auto sent = std::partition(ended.begin(), ended.end(), [](const auto& call) {
-    return call.execution == Execution::kNotSent;
-  });
+  const auto sent = std::partition(
+      ended.begin(), ended.end(), [](const auto& call) { return call.ran == Execution::kNotSent; });
   const std::span<CallQueue::Ended> not_sent(ended.begin(), sent);
   if (was_ready) {
     Finish(not_sent, Failure::kTimeout, address_ + ": took no command before the deadline");
@@ -354,7 +353,7 @@ void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failu
                                 std::string message) {
   CallError error{failure, Execution::kNotSent, std::move(message)};
   for (CallQueue::Ended& call : ended) {
-    error.execution = call.execution;
+    error.ran = call.ran;
     call.handler(Answer(error));
   }
 }

@@ -27,8 +27,8 @@ void Client::Connection::ReportExpired(std::span<const CallQueue::Ended> expired
   for (const CallQueue::Ended& call : expired) {
     const bool others_answered = call.callers_deadline && last_data_ > call.pushed;
     if (loop_.Now() - call.pushed >= kHurry && !others_answered) {
-      last_failure_ = call.execution == Execution::kNotSent ? "took no command before the deadline"
-                                                            : "no reply before the deadline";
+      last_failure_ = call.ran == Execution::kNotSent ? "took no command before the deadline"
+                                                      : "no reply before the deadline";
       breaker_.Failed(loop_.Now());
     } else {
       breaker_.Abandoned();

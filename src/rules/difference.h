@@ -16,6 +16,8 @@ enum class ChangeEffect : std::uint8_t {
   kGone,
   kChanges,  ///< Neither tighter nor looser in all cases.
 };
+/// Former name.
+using Effect = ChangeEffect;
 
 /// Returns "tightens", "loosens", "new", "gone" or "changes".
 [[nodiscard]] std::string_view NameOf(ChangeEffect effect);

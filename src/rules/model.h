@@ -101,6 +101,8 @@ struct LimitVariants {
   Limits usual;
   std::map<std::string, Limits, std::less<>> by_tier;  ///< Tiers with different numbers.
 };
+/// Former name.
+using Variants = LimitVariants;
 
 /// Numbers of a rule for particular callers.
 struct Override {
@@ -201,6 +203,8 @@ struct KeyTier {
 };
 
 enum class DefaultAction : std::uint8_t { kAllow, kDeny };
+/// Former name.
+using Default = DefaultAction;
 
 struct RuleFile {
   std::string name;                                 ///< The file's name, for messages.

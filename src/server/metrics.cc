@@ -130,7 +130,7 @@ struct LoadMetrics {
 };
 
 struct ServerMetrics {
-  EnumArray<limiter::Enforcement, std::uint64_t> enforcement{};
+  By<limiter::Enforcement, std::uint64_t> enforcement{};
   bool ready = false;
   std::uint64_t threads = 0;
 

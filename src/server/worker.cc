@@ -215,7 +215,7 @@ void Worker::LogBreaker(const redis::BreakerChange& change) {
 
 void Worker::CountLimits(const CheckRequest& check) {
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::KeyUse& use = check.uses()[i];
+    const store::Use& use = check.uses()[i];
     const rules::NamedLimit* const limit = check.matched(i).limit;
     limiter::LimitCounters& counters =
         counters_.limits[limit != nullptr
@@ -257,7 +257,7 @@ bool Worker::SamplesThis() {
 
 void Worker::Took(const CheckRequest& check, const limiter::TimesTaken& times) {
   if (check.uses().empty()) return;
-  const store::KeyUse& use = check.uses()[check.decision.index];
+  const store::Use& use = check.uses()[check.decision.index];
   const auto allowed = check.allowed ? limiter::Allowed::kYes : limiter::Allowed::kNo;
   counters_.decisions.check_times[use.limit->algorithm()][allowed].Record(times.whole);
   counters_.decisions.storage_times.Record(times.store);

@@ -11,7 +11,7 @@ namespace sluice::simulate {
 namespace {
 
 using match::MatchedLimit;
-using store::KeyUse;
+using store::Use;
 
 bool ClosesOnFailure(const MatchedLimit& matched) {
   return !IsShadow(*matched.rule, *matched.limit) &&
@@ -39,13 +39,13 @@ Replay::Replay(std::shared_ptr<const match::RuleSet> rules,
 bool Replay::Denies(std::size_t matched_limit) const {
   if (never_denies_[matched_limit]) return false;
   if (match_.limits()[matched_limit].limit->reject_all) return true;
-  const KeyUse* const use = use_of_[matched_limit];
+  const Use* const use = use_of_[matched_limit];
   return use != nullptr && use->verdict.outcome != Outcome::kAllowed;
 }
 
 bool Replay::NeverFits(std::size_t matched_limit) const {
   if (match_.limits()[matched_limit].limit->reject_all) return true;
-  const KeyUse* const use = use_of_[matched_limit];
+  const Use* const use = use_of_[matched_limit];
   return use != nullptr && use->verdict.outcome == Outcome::kNeverFits;
 }
 
@@ -98,7 +98,7 @@ SimulatedDecision Replay::Decide(const TraceRow& row, WallTime now) {
             .limit = refusal->limit};
   }
   if (match_.limits().empty()) {
-    return {.allowed = rules_->file().otherwise == rules::DefaultAction::kAllow,
+    return {.allowed = rules_->file().otherwise == rules::Default::kAllow,
             .reason = Reason::kNoRule};
   }
   return DecideLimits(row, now);
@@ -138,7 +138,7 @@ SimulatedDecision Replay::DecideLimits(const TraceRow& row, WallTime now) {
       use_of_.push_back(nullptr);
       continue;
     }
-    KeyUse& use = uses_.emplace_back();
+    Use& use = uses_.emplace_back();
     use.key = matched.key;
     use.limit = LimitOf(matched);
     if (change != nullptr && !is_unlimited) {
@@ -191,7 +191,7 @@ const Limit* Replay::LimitOf(const MatchedLimit& matched) {
 // A call that some limit rejects whatever happens takes nothing from the others.
 std::optional<ErrorCode> Replay::Submit(WallTime now, bool rejected) {
   if (uses_.empty()) return std::nullopt;
-  store::StoreCall call;
+  store::Call call;
   call.operation = rejected ? store::Operation::kPeek : store::Operation::kCheck;
   call.uses = uses_;
   call.now = now;
@@ -204,7 +204,7 @@ std::optional<ErrorCode> Replay::Submit(WallTime now, bool rejected) {
 }
 
 void Replay::KeepSlots(const TraceRow& row, WallTime now) {
-  for (const KeyUse& use : uses_) {
+  for (const Use& use : uses_) {
     if (use.limit->algorithm() != Algorithm::kConcurrency || use.receipt.amount == 0) continue;
     if (!row.duration) {
       ++unending_slots_;
@@ -222,11 +222,11 @@ void Replay::KeepSlots(const TraceRow& row, WallTime now) {
 void Replay::EndCalls(WallTime now) {
   while (!slots_.empty() && slots_.top().end <= now) {
     const Slot& slot = slots_.top();
-    KeyUse use;
+    Use use;
     use.key = {.scope = slot.scope, .tag = slot.tag, .rest = slot.rest};
     use.limit = &slot.limit;
     use.slot = slot.id;
-    store::StoreCall call;
+    store::Call call;
     call.operation = store::Operation::kRelease;
     call.uses = {&use, 1};
     call.now = slot.end;

@@ -36,7 +36,7 @@ void EvaluateUse(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   const bool fits = from_limit == 0 || from_limit <= left;
   if (fits || use.mode == Mode::kForce) {
     if (from_limit > 0) use.verdict.delay = algo::DelayOf(limit, state);
-    if (use.mode != Mode::kShadow && !use.dry_run) subject.pending = wanted;
+    if (use.mode != Mode::kShadow && !use.only_looks) subject.pending = wanted;
   } else if (from_limit > limit.cap) {
     use.verdict.outcome = Outcome::kNeverFits;
     use.verdict.retry_after = kMaxWait;
@@ -67,13 +67,13 @@ void TakeUse(KeyUse& use, EvaluatedKey& subject, std::int64_t cost) {
 
 // Consumes the uses of a call that passes.
 std::int64_t TakenBy(const KeyUse& use) {
-  return use.dry_run || use.verdict.outcome != Outcome::kAllowed ? 0 : use.cost;
+  return use.only_looks || use.verdict.outcome != Outcome::kAllowed ? 0 : use.cost;
 }
 
 // Returns what a denied call consumes from a limit that counts denied calls: what remains, without
 // debt.
 std::int64_t CountedWhenDenied(const KeyUse& use, const State& state, WallTime now) {
-  if (!use.count_denied || use.dry_run || use.mode == Mode::kShadow || IsConcurrency(use)) {
+  if (!use.count_denied || use.only_looks || use.mode == Mode::kShadow || IsConcurrency(use)) {
     return 0;
   }
   const std::int64_t left = algo::Left(use.limit->numbers(), now, state);

@@ -60,7 +60,7 @@ struct KeyUse {
   std::int64_t cost = 1;  ///< ≥ 0; clamped to kMaxAmount.
   Mode mode = Mode::kEnforce;
   bool count_denied = false;  ///< If the call is denied, consume what remains, up to the cost.
-  bool dry_run = false;       ///< Evaluate the cost, but consume nothing.
+  bool only_looks = false;    ///< Evaluate the cost, but consume nothing.
   KeyKind kind = KeyKind::kOrdinary;
   bool no_room = false;  ///< Result of a call that failed with kStoreFull: this key had no room.
   /// An enforced check may be decided by leased tokens.
@@ -122,6 +122,10 @@ struct KeyState {
   Verdict verdict;  ///< Of a kPeek with cost 0.
   Inspection inspection;
 };
+
+/// Former names of StoreCall and KeyUse.
+using Call = StoreCall;
+using Use = KeyUse;
 
 /// Holds the state of keys. All stores return the same results for the same calls.
 class Store {

@@ -30,6 +30,8 @@ enum class ResourceBound : std::uint8_t {
   kSilent,        ///< No first byte while half of the connections were in use.
   kMemory,        ///< Held most when all connections together held too much.
 };
+/// Former name.
+using Bound = ResourceBound;
 constexpr std::array<std::string_view, 7> LabelsOf(ResourceBound /*any*/) {
   return {"idle", "slow_request", "header_size", "body_size", "output_buffer", "silent", "memory"};
 }
@@ -94,7 +96,7 @@ struct ConnectionCounters {
     using enum MetricType;
     using S = ConnectionCounters;
     return std::tuple{
-        UnlistedMetric{&S::closed},
+        Unlisted{&S::closed},
         Metric{kGauge, "rate_limiter_connections", "Open connections.", &S::open},
         Metric{kCounter, "rate_limiter_connections_accepted_total", "Connections accepted.",
                &S::accepted},
@@ -112,8 +114,8 @@ struct ConnectionCounters {
         Metric{kCounter, "rate_limiter_received_bytes_total", "Bytes received from clients.",
                &S::bytes_in},
         Metric{kCounter, "rate_limiter_sent_bytes_total", "Bytes sent to clients.", &S::bytes_out},
-        UnlistedMetric{&S::cut},  // Nothing reads a page after the drain deadline.
-        UnlistedMetric{&S::tls}};
+        Unlisted{&S::cut},  // Nothing reads a page after the drain deadline.
+        Unlisted{&S::tls}};
   }
 };
 static_assert(HasAllMetrics<ConnectionCounters>);

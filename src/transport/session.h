@@ -15,6 +15,9 @@ namespace sluice::transport {
 /// Default for the requests of one session that may wait for a store.
 inline constexpr std::size_t kDefaultMaxPending = 1024;
 
+/// Former name.
+inline constexpr std::size_t kUsualMaxPending = kDefaultMaxPending;
+
 /// Carries the bytes of a session.
 class Transport {
  public:
@@ -42,6 +45,8 @@ enum class PauseReason : std::uint8_t {
   kStore,   ///< Its share of the store's queue is used up: resumes when calls are done.
   kWork,    ///< Waits for slow work of the server; resumes by itself.
 };
+/// Former name.
+using Pause = PauseReason;
 
 /// The protocol state of one connection without its socket: bytes in, bytes out. Lives on its
 /// loop's thread. May be destroyed at any time, also while it waits for a store.
@@ -58,6 +63,8 @@ class Session {
 
   /// Pending output above which no further request runs: a small request may have a large response.
   static constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
+  /// Former name.
+  static constexpr std::size_t kMostOutput = kMaxOutput;
 
   /// Consumes all of `bytes`, which are not retained. Responses that are ready are appended to
   /// `output`, in the order of the requests; other requests are buffered (see pause).

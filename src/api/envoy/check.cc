@@ -203,7 +203,7 @@ std::string_view EnvoyCheck::MatchRule(ServerServices& services, const Peer& pee
   }
   const bool denied = match.listed() == match::Listed::kDenied ||
                       (match.listed() == match::Listed::kNo && !match.matched() &&
-                       rules_->file().otherwise == rules::DefaultAction::kDeny);
+                       rules_->file().otherwise == rules::Default::kDeny);
   if (denied) row.kind = Kind::kDenied;
   if (match.limits().empty()) return {};
   row.kind = descriptor.gives_back ? Kind::kGivenBack : Kind::kChecked;
@@ -239,13 +239,13 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
   row.first_use = check.own_limits();
   const bool gives_back = row.kind == Kind::kGivenBack;
   // A look says whether one more would pass.
-  const bool dry_run = row.hits == 0;
+  const bool only_looks = row.hits == 0;
   const std::int64_t cost = gives_back ? 0 : std::max<std::int64_t>(row.hits, 1);
   if (row.own) {
     const bool bans = row.own_numbers.requests_per_unit == 0;
     AddAdjusted(row, {.rejects_all = bans},
                 {.key = keys_[at].key(), .cost = bans && !gives_back ? kMaxAmount : cost},
-                {.dry_run = dry_run || bans}, check);
+                {.only_looks = only_looks || bans}, check);
     if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), row.hits, now_));
     return;
   }
@@ -256,7 +256,7 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
                                         : Mode::kEnforce;
     AddAdjusted(row, match::TargetOf(node.rule, node.limit()),
                 {.rule = &node.rule, .limit = &node.limit(), .key = keys_[at].key(), .cost = cost},
-                {.mode = mode, .count_denied = node.count_denied, .dry_run = dry_run}, check);
+                {.mode = mode, .count_denied = node.count_denied, .only_looks = only_looks}, check);
     if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), row.hits, now_));
     return;
   }
@@ -264,10 +264,10 @@ void EnvoyCheck::AddUses(Row& row, std::size_t at, CheckRequest& check) {
     if (gives_back && !CanBeGivenBack(*matched.limit)) continue;
     match::MatchedLimit use = matched;
     if (gives_back) use.cost = 0;
-    if (dry_run) use.cost = std::max<std::int64_t>(matched.cost, 1);
+    if (only_looks) use.cost = std::max<std::int64_t>(matched.cost, 1);
     AddAdjusted(row, match::TargetOf(*matched.rule, *matched.limit), use,
                 {.mode = IsShadow(*matched.rule, *matched.limit) ? Mode::kShadow : Mode::kEnforce,
-                 .dry_run = dry_run},
+                 .only_looks = only_looks},
                 check);
     if (gives_back) check.SetReceipt(TakenNow(check.last_limit(), matched.cost, now_));
   }

@@ -73,7 +73,7 @@ void EnvoyCheck::AddAdjusted(const Row& row, const EntryTarget& target, match::M
     if (allow != nullptr) {
       used = allow;
       terms.mode = Mode::kShadow;
-      terms.dry_run = true;
+      terms.only_looks = true;
     } else if (change != nullptr && change->entry.effect == EntryEffect::kUnlimited) {
       if (!gives_back) {
         used = change;

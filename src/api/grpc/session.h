@@ -23,7 +23,7 @@ namespace sluice::api {
 ///
 /// Calls whose client has canceled them still count as pending until the store has answered.
 ///
-/// While kMaxOutput of replies wait because the client opens no window, calls wait, too: frames
+/// While kMostOutput of replies wait because the client opens no window, calls wait, too: frames
 /// are read on, since they may open it. What calls that are not run hold is bounded as well.
 class GrpcSession final : public CallSession, private wire::Http2Handler {
  public:
@@ -69,7 +69,7 @@ class GrpcSession final : public CallSession, private wire::Http2Handler {
   void RefuseHttp(GrpcStream& stream, std::string_view status);
   void CountHeld(GrpcStream& stream, std::size_t held);
   void CountBody(GrpcStream& stream, std::size_t held);
-  [[nodiscard]] bool HasRoom() const { return held_bodies_ < kMaxOutput; }
+  [[nodiscard]] bool HasRoom() const { return held_bodies_ < kMostOutput; }
   [[nodiscard]] bool HoldsTooMuch() const;
   void WaitForRoom(GrpcStream& stream);
   void RunWaiting();

@@ -110,11 +110,11 @@ std::optional<Limit> ReadLimit(JsonFields& fields, LimitCache& kept) {
     return std::nullopt;
   }
   switch (algo::InfoOf(*algorithm).kind) {
-    case algo::AlgorithmKind::kBucket:
+    case algo::Kind::kBucket:
       return ReadBucket(fields, kept, *algorithm);
-    case algo::AlgorithmKind::kWindow:
+    case algo::Kind::kWindow:
       return ReadWindow(fields, kept, *algorithm);
-    case algo::AlgorithmKind::kSlots:
+    case algo::Kind::kSlots:
       return ReadConcurrency(fields, kept);
   }
   return std::nullopt;

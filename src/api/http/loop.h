@@ -76,7 +76,7 @@ class HttpLoop {
   std::vector<char> room_;
   std::vector<Attribute> attributes_;
   identity::Caller caller_;
-  identity::KeyDigest::Buffer shown_{};
+  identity::KeyDigest::Room shown_{};
   std::uint64_t random_;
 };
 

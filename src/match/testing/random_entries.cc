@@ -11,7 +11,7 @@ namespace {
 using rules::PatternKind;
 
 const std::vector<std::string> kEntryAttributes = {"api_key", "ip",   "endpoint",
-                                                   "method",  "host", "tenant"};
+                                              "method",  "host", "tenant"};
 
 }  // namespace
 

@@ -40,7 +40,7 @@ constexpr std::size_t kPartsOnStack = 8;
 bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cell) {
   const LimitNumbers& limit = use.limit->numbers();
   if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
-      use.mode != Mode::kEnforce || use.count_denied || use.dry_run || use.cost == 0 ||
+      use.mode != Mode::kEnforce || use.count_denied || use.only_looks || use.cost == 0 ||
       !cell.IsInlineUnder(*use.limit)) {
     return false;
   }

@@ -181,7 +181,7 @@ bool MemoryStore::Table::ReserveFor(StoreCall& call, std::span<Part> parts) {
     for (std::size_t j = i; j < parts.size(); ++j) {
       if (j != i && parts[j].shared_with != &part) continue;
       ++demand.uses;
-      if (!call.uses[j].dry_run) demand.cost += call.uses[j].cost;
+      if (!call.uses[j].only_looks) demand.cost += call.uses[j].cost;
     }
     const auto earlier = parts.first(i);
     const auto promised = std::count_if(earlier.begin(), earlier.end(), [&](const Part& other) {

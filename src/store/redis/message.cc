@@ -107,7 +107,7 @@ void AppendLimit(const LimitNumbers& limit, std::string& out) {
 }
 
 bool TakesSlot(const StoreCall& call, const KeyUse& use) {
-  return call.operation == Operation::kCheck && !use.dry_run &&
+  return call.operation == Operation::kCheck && !use.only_looks &&
          use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
@@ -124,7 +124,7 @@ bool Settles(const StoreCall& call, const KeyUse& use) {
 }
 
 bool HasParticulars(const StoreCall& call, const KeyUse& use) {
-  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.dry_run ||
+  return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.only_looks ||
          NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust;
 }
 
@@ -146,7 +146,7 @@ void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
   if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
   const bool takes_slot = TakesSlot(call, use);
   out.push_back(LetterOf(use.mode));
-  out.push_back(use.dry_run ? 'l' : use.count_denied ? 'd' : '-');
+  out.push_back(use.only_looks ? 'l' : use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
   if (NamesSlot(use)) {
     out.push_back('o');  // An id chosen by the caller: the slot may already be held.

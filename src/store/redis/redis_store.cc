@@ -25,8 +25,8 @@ constexpr Micros kRollbackTimeout = std::chrono::seconds(1);
 
 ErrorCode CodeOf(const redis::Answer& answer) {
   if (answer) return ErrorCode::kStoreError;
-  return answer.error().execution == redis::Execution::kUnknown ? ErrorCode::kStoreTimeout
-                                                                : ErrorCode::kStoreUnavailable;
+  return answer.error().ran == redis::Execution::kUnknown ? ErrorCode::kStoreTimeout
+                                                          : ErrorCode::kStoreUnavailable;
 }
 
 std::size_t HashOfKey(const Key& key) {
@@ -44,7 +44,7 @@ struct Rollback {
     use.cost = 0;
     use.mode = Mode::kEnforce;
     use.count_denied = false;
-    use.dry_run = false;
+    use.only_looks = false;
     use.slot = is_slot ? taken.receipt.slot : 0;
     call.operation = is_slot ? Operation::kRelease : Operation::kAdjust;
     call.uses = {&use, 1};

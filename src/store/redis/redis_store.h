@@ -47,13 +47,13 @@ struct RedisStoreStats {
     using enum MetricType;
     using S = RedisStoreStats;
     return std::tuple{
-        UnlistedMetric{&S::calls},
-        UnlistedMetric{&S::script_calls},
+        Unlisted{&S::calls},
+        Unlisted{&S::script_calls},
         Metric{kCounter, "rate_limiter_redis_script_reloads_total",
                "Times that Redis had lost the script.", &S::reloads},
-        UnlistedMetric{&S::timeouts},
-        UnlistedMetric{&S::failures},
-        UnlistedMetric{&S::scattered},
+        Unlisted{&S::timeouts},
+        Unlisted{&S::failures},
+        Unlisted{&S::scattered},
         Metric{kCounter, "rate_limiter_redis_given_back_total",
                "Parts of calls that were taken and given back because a limit in another slot of a "
                "cluster denied the call.",

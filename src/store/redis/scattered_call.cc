@@ -11,7 +11,7 @@ namespace sluice::store {
 namespace {
 
 bool CountsDenied(const KeyUse& use) {
-  return use.count_denied && !use.dry_run && use.mode != Mode::kShadow &&
+  return use.count_denied && !use.only_looks && use.mode != Mode::kShadow &&
          use.limit->algorithm() != Algorithm::kConcurrency;
 }
 

@@ -324,7 +324,7 @@ void ALookDeniesAndTakesNothing(Driver& driver) {
   const Limit five = FivePerMinute();
   client.At(kStart).Check(five, "a", 4);
   std::vector<KeyUse> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
-  uses[0].dry_run = true;
+  uses[0].only_looks = true;
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(uses[0].verdict.remaining, 1);
   EXPECT_EQ(uses[0].receipt, Receipt{});

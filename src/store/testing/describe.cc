@@ -149,7 +149,7 @@ std::string DescribeCall(const StoreCall& call) {
   for (const KeyUse& use : call.uses) {
     out << "    " << use.key.tag.substr(0, 8) << '|' << use.key.rest << ' ' << use.limit->numbers()
         << ' ' << NameOf(use.mode) << (use.count_denied ? " count_denied" : "")
-        << (use.dry_run ? " dry_run" : "") << " cost " << use.cost << " slot " << use.slot
+        << (use.only_looks ? " only_looks" : "") << " cost " << use.cost << " slot " << use.slot
         << "\n        -> " << use.verdict << ", " << use.receipt;
     if (use.settlement != nullptr) {
       out << ", settlement{" << use.settlement->receipt << " expires "

@@ -254,7 +254,7 @@ ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const KeyUse& use, const
   const Integer needed = view.pending + use.cost - view.record.grant;
   const bool fits = needed <= 0 || needed <= view.record.model.Left();
   if (fits || use.mode == Mode::kForce) {
-    if (use.mode != Mode::kShadow && !use.dry_run) view.pending += use.cost;
+    if (use.mode != Mode::kShadow && !use.only_looks) view.pending += use.cost;
     return {.outcome = Outcome::kAllowed, .delay = needed > 0 ? view.delay : Integer(0)};
   }
   if (needed > use.limit->cap()) return {.outcome = Outcome::kNeverFits, .retry_after = kMaxWait};
@@ -263,7 +263,7 @@ ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const KeyUse& use, const
 }
 
 Receipt ModelStore::Ledger::TakeAsDecided(const StoreCall& call, const KeyUse& use, View& view) {
-  if (use.dry_run) return {};
+  if (use.only_looks) return {};
   if (call.allowed) {
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }

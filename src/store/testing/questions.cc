@@ -267,7 +267,7 @@ KeyUse Questioner::AnyUse(Operation operation, std::size_t subject) {
                                Mode::kShadow, Mode::kForce, Mode::kQuota, Mode::kQuota});
     if (has_many_keys() && !choices_.OneIn(4)) use.mode = Mode::kForce;
     use.count_denied = choices_.OneIn(6);
-    use.dry_run = choices_.OneIn(8);
+    use.only_looks = choices_.OneIn(8);
   }
   return use;
 }

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 3> LabelsOf(Outcome /*any*/) { return {""
 struct Numbers {
   Counter plain;
   Gauge level;
-  EnumArray<Outcome, Counter> outcomes;
-  EnumArray<Algorithm, EnumArray<Outcome, Histogram>> times;
+  By<Outcome, Counter> outcomes;
+  By<Algorithm, By<Outcome, Histogram>> times;
   Counter hits;
   Counter misses;
   Counter unlisted;
@@ -36,7 +36,7 @@ struct Numbers {
         Metric{kHistogram, "sample_seconds", "Two labels.", &S::times, "algorithm", "outcome"},
         Metric{kCounter, "sample_answers_total", "Two rows.", &S::hits, "hit", "true"},
         Metric{kCounter, "sample_answers_total", "Two rows.", &S::misses, "hit", "false"},
-        UnlistedMetric{&S::unlisted},
+        Unlisted{&S::unlisted},
         Metric{kCounter, "sample_cpu_seconds_total", "A duration.", &S::cpu},
         Metric{kGauge, "sample_loaded_timestamp_seconds", "A time.", &S::loaded_at},
         Metric{kGauge, "sample_ratio", "A fraction.", &S::ratio}};
