@@ -54,7 +54,7 @@ void CheckNames(const rules::Limits& limits, const rules::Limits& others) {
   }
 }
 
-void CheckVariants(const rules::Variants& variants) {
+void CheckVariants(const rules::LimitVariants& variants) {
   Require(!variants.usual.empty() || !variants.by_tier.empty(), "a rule without limits");
   const rules::Limits& first =
       variants.usual.empty() ? variants.by_tier.begin()->second : variants.usual;

@@ -20,7 +20,7 @@ std::string Count(std::size_t count, std::string_view what) {
 
 // Of a rule for its usual callers; where only tiers have numbers, of one of them.
 std::size_t LimitsOf(const rules::Rule& rule) {
-  const rules::Variants& variants = rule.variants;
+  const rules::LimitVariants& variants = rule.variants;
   if (!variants.usual.empty() || variants.by_tier.empty()) return variants.usual.size();
   return variants.by_tier.begin()->second.size();
 }

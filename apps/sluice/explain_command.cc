@@ -176,7 +176,7 @@ std::string Conclusion(const Explanation& explanation, const rules::RuleFile& fi
   }
   if (explanation.refused) return "refused: its cost is invalid";
   if (!explanation.matched) {
-    return file.otherwise == rules::Default::kAllow ? "allowed: no rule matches"
+    return file.otherwise == rules::DefaultAction::kAllow ? "allowed: no rule matches"
                                                     : "denied: no rule matches, default: deny";
   }
   std::size_t enforced = 0;

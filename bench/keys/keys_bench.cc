@@ -50,10 +50,10 @@ void MeasurePages(std::size_t keys) {
   const WallTime now = TheSystemClock().Now();
   for (std::size_t i = 0; i < keys; ++i) {
     const std::string tag = "user:" + std::to_string(i);
-    store::Use use;
+    store::KeyUse use;
     use.key = {.scope = "api:default", .tag = tag};
     use.limit = &limit;
-    store::Call call{.operation = store::Operation::kCheck, .uses = {&use, 1}, .now = now};
+    store::StoreCall call{.operation = store::Operation::kCheck, .uses = {&use, 1}, .now = now};
     (*store)->Submit(call);
     names.of_loop(i % kLoops).Record(use.key, now, false);
   }

@@ -93,7 +93,7 @@ Generator::Generator(const std::vector<std::uint16_t>& ports, std::size_t connec
 }
 
 Tally Generator::Closed(std::size_t depth, nanoseconds duration) {
-  return RunClosed(depth, SteadyClock::Precise() + duration,
+  return RunClosed(depth, SteadyClock::NowInNanos() + duration,
                    std::numeric_limits<std::uint64_t>::max());
 }
 
@@ -110,7 +110,7 @@ Tally Generator::RunClosed(std::size_t depth, nanoseconds end, std::uint64_t req
   for (Connection& connection : connections_) ask(connection, depth);
   while (waiting_ > 0) {
     const std::size_t ready = Wait(kNapMs);
-    const bool goes_on = SteadyClock::Precise() < end;
+    const bool goes_on = SteadyClock::NowInNanos() < end;
     for (std::size_t i = 0; i < ready; ++i) {
       Connection& connection = Ready(i);
       const std::size_t replies = Receive(connection);
@@ -129,7 +129,7 @@ Tally Generator::Open(std::size_t depth, double per_second, nanoseconds duration
   Schedule schedule(began_, per_second);
   std::size_t next = 0;
   while (waiting_ > 0 || schedule.next() < end) {
-    const nanoseconds now = std::min(SteadyClock::Precise(), end - nanoseconds(1));
+    const nanoseconds now = std::min(SteadyClock::NowInNanos(), end - nanoseconds(1));
     while (schedule.next() <= now) {
       Connection& connection = connections_[next++ % connections_.size()];
       for (std::size_t i = 0; i < depth && schedule.next() <= now; ++i, schedule.Pop()) {
@@ -166,7 +166,7 @@ void Generator::Append(Connection& connection) {
   ++waiting_;
   if (witness_ == nullptr) return;
   connection.keys.push_back(key);
-  witness_->Asked(key, SteadyClock::Precise());
+  witness_->Asked(key, SteadyClock::NowInNanos());
 }
 
 void Generator::Flush(Connection& connection) {
@@ -193,7 +193,7 @@ std::size_t Generator::Receive(Connection& connection) {
     if (got < 0) ThrowErrno("can't receive");
     if (got == 0) throw std::runtime_error("the server closed a connection");
     connection.in_size += static_cast<std::size_t>(got);
-    last_reply_ = SteadyClock::Precise();
+    last_reply_ = SteadyClock::NowInNanos();
     replies += ReadReplies(connection);
     if (static_cast<std::size_t>(got) < room) return replies;
   }
@@ -241,7 +241,7 @@ void Generator::BeginRun() {
   latencies_ = nullptr;
   cpu_at_begin_ = OwnCpu();
   kept_waiting_at_begin_ = KeptWaiting();
-  began_ = SteadyClock::Precise();
+  began_ = SteadyClock::NowInNanos();
   last_reply_ = began_;
 }
 
@@ -254,7 +254,7 @@ Tally Generator::EndRun() const {
 }
 
 void Generator::CheckPatience() const {
-  if (SteadyClock::Precise() - last_reply_ < kPatience) return;
+  if (SteadyClock::NowInNanos() - last_reply_ < kPatience) return;
   throw std::runtime_error(std::to_string(waiting_) + " requests are not answered");
 }
 

@@ -107,7 +107,7 @@ class ClosedLoop {
       slot.use.key = {.scope = "api:per_user", .tag = {slot.tag.data(), slot.tag.size()}};
       slot.call.uses = {&slot.use, 1};
       slot.call.context = &slot;
-      slot.call.on_done = [](store::Call& /*call*/, void* context) {
+      slot.call.on_done = [](store::StoreCall& /*call*/, void* context) {
         Slot& done = *static_cast<Slot*>(context);
         done.owner->Finish(done);
       };
@@ -126,8 +126,8 @@ class ClosedLoop {
   struct Slot {
     ClosedLoop* owner = nullptr;
     std::array<char, kTagBytes> tag{};
-    store::Use use{};
-    store::Call call{};
+    store::KeyUse use{};
+    store::StoreCall call{};
   };
 
   static const Limit& TheLimit() {

@@ -42,8 +42,8 @@ constexpr Micros kWindow = hours(1);
 // One call with all that it points to.
 struct Asked {
   std::vector<std::string> tags;
-  std::vector<store::Use> uses;
-  store::Call call;
+  std::vector<store::KeyUse> uses;
+  store::StoreCall call;
 };
 
 // All in µs of one script call.
@@ -100,15 +100,15 @@ class Bench {
   }
 
  private:
-  store::Use UseOf(const Limit& limit, std::int64_t cost = 1) {
-    store::Use use;
+  store::KeyUse UseOf(const Limit& limit, std::int64_t cost = 1) {
+    store::KeyUse use;
     use.limit = &limit;
     use.cost = cost;
     return use;
   }
 
   // A call about one use, or about several keys under the same limit.
-  Asked& Add(Operation operation, const store::Use& use, std::vector<std::string> tags) {
+  Asked& Add(Operation operation, const store::KeyUse& use, std::vector<std::string> tags) {
     Asked& asked = asked_.emplace_back();
     asked.tags = std::move(tags);
     for (const std::string& tag : asked.tags) {
@@ -205,11 +205,11 @@ class Bench {
   }
 
   void MeasureLists() {
-    const auto each = [this](std::size_t count, Operation operation, const store::Use& use,
+    const auto each = [this](std::size_t count, Operation operation, const store::KeyUse& use,
                              const std::string& prefix) {
       for (std::size_t i = 0; i < count; ++i) Add(operation, use, {prefix + std::to_string(i)});
     };
-    const auto several = [this](std::size_t count, const store::Use& use,
+    const auto several = [this](std::size_t count, const store::KeyUse& use,
                                 const std::string& prefix) {
       std::vector<std::string> tags;
       for (std::size_t i = 0; i < count; ++i) tags.push_back(prefix + std::to_string(i));
@@ -235,7 +235,7 @@ class Bench {
     for (std::int64_t i = 0; i < entries; ++i) {
       now_ += Micros{200};
       for (int j = 0; j < count; ++j) {
-        store::Use use = UseOf(limit, 1 + i % 5);
+        store::KeyUse use = UseOf(limit, 1 + i % 5);
         use.slot = static_cast<std::uint64_t>(i + 1);
         Add(Operation::kCheck, use, {prefix + std::to_string(j)});
       }
@@ -263,7 +263,7 @@ class Bench {
             [&](int /*round*/) { all(Operation::kCheck, log_.cap() - 100); });
     Measure("20 settlements in the middle of a long log", [&](int round) {
       for (int j = 0; j < kLogs; ++j) {
-        store::Use use = UseOf(log_, 2);
+        store::KeyUse use = UseOf(log_, 2);
         const std::int64_t entry = (round * kLogs + j) * 7 % entries_;
         use.receipt = {.amount = 1, .from_grant = 0, .at = first + Micros{200} * entry};
         Add(Operation::kAdjust, use, {"long0"});
@@ -284,7 +284,7 @@ class Bench {
     Fill(slots_, "slots", 1, entries_);
     const auto each = [this](Operation operation, std::uint64_t slot, std::int64_t cost) {
       for (std::size_t j = 0; j < kAtOnce; ++j) {
-        store::Use use = UseOf(slots_, cost);
+        store::KeyUse use = UseOf(slots_, cost);
         use.slot = slot + j;
         Add(operation, use, {"slots0"});
       }

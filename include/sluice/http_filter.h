@@ -16,36 +16,35 @@
 
 namespace sluice {
 
-/// Tokens (JSON Web Tokens) that callers are known by. docs/identity.md explains each field.
+/// Identification of callers by JSON Web Tokens. docs/identity.md explains each field.
 struct HttpTokenOptions {
   std::string from = "bearer";           ///< Or "header:<name>", "cookie:<name>", "query:<name>".
   std::vector<std::string> key_files{};  ///< Public keys as PEM, or JWKS.
   std::string secret_file{};             ///< For HS256.
-  bool unverified = false;               ///< Somebody in front has checked them.
-  /// Which claim becomes which attribute.
+  bool unverified = false;               ///< A proxy in front has verified them.
+  /// Claims and the attributes that they become.
   std::vector<std::pair<std::string, std::string>> claims = {{"sub", "api_key"}};
   std::string issuer{};
   std::string audience{};
   bool require_expiry = false;
   Micros leeway = std::chrono::seconds(60);
-  bool anonymous_if_invalid = false;  ///< Else calls with invalid tokens get 401.
+  bool anonymous_if_invalid = false;  ///< False: calls with invalid tokens get 401.
 };
 
-/// How callers are known and answered. Every value is the one of docs/identity.md and docs/http.md
-/// of the same name.
+/// How callers are identified and answered. docs/identity.md and docs/http.md explain the settings
+/// of the same names.
 struct HttpFilterOptions {
-  /// The first that a call has is its own; without any, the caller is its address.
+  /// The first credential that a call has identifies it; without any, its address does.
   std::vector<std::string> sources = {"header:X-API-Key"};
-  /// Only these are believed when they say for whom they call.
+  /// Proxies whose statement about the client's address is accepted.
   std::vector<std::string> trusted_proxies{};
   std::string address_header = "x-forwarded-for";
   int ipv6_prefix = 64;
   bool hash_keys = false;
   std::string hash_secret{};
   HttpTokenOptions jwt{};
-  /// Differences of paths that the program ignores: "case" ("/Login" is "/login"; rules are then
-  /// written in lower case), "parameters" ("/login;a=b" is "/login"), "trailing_dots" ("/login." is
-  /// "/login").
+  /// Differences of paths that the program ignores: "case" ("/Login" is "/login"; rules must be in
+  /// lower case), "parameters" ("/login;a=b" is "/login"), "trailing_dots" ("/login." is "/login").
   std::vector<std::string> fold_paths{};
   /// "x-ratelimit", "draft-6", "draft-7", "draft-10" or "none".
   std::string header_style = "x-ratelimit";
@@ -58,11 +57,11 @@ struct HttpField {
   std::string_view value{};
 };
 
-/// A request as a framework knows it. Nothing of it is needed once Check has returned.
+/// A request of any framework. Its data need not outlive Check.
 struct HttpCall {
   std::string_view method{};
-  std::string_view target{};  ///< As it was sent: the path, and the query if there is one.
-  std::span<const HttpField> headers{};  ///< All of them, in their order.
+  std::string_view target{};             ///< As received: the path, and the query if any.
+  std::span<const HttpField> headers{};  ///< All headers, in order.
   /// The address of the connection's peer, with or without a port; empty: a Unix socket.
   std::string_view peer{};
   std::int64_t cost = 1;
@@ -73,24 +72,24 @@ struct HttpCall {
 /// The result for one request.
 struct HttpVerdict {
   bool passes = false;
-  int status = 200;  ///< If it does not pass: 429, 403, 400, 401 or 503, or what its rule says.
-  /// For the answer, whether the program gives it or the filter. No name is there twice.
+  int status = 200;  ///< If it does not pass: 429, 403, 400, 401 or 503, or the status of its rule.
+  /// For the response of the program or of the filter. No duplicate names.
   std::vector<std::pair<std::string, std::string>> headers{};
-  /// The answer's, if it does not pass. Else empty.
+  /// Of the response if it does not pass; else empty.
   std::string content_type{};
   std::string body{};
 
   Ruling ruling = Ruling::kInvalid;
-  bool degraded = false;  ///< The store failed.
-  Micros delay{0};        ///< Leaky bucket: how long to wait before the request is gone on with.
+  bool degraded = false;            ///< The store failed.
+  Micros delay{0};                  ///< Leaky bucket: how long to wait before handling the request.
   std::vector<RuleStatus> slots{};  ///< Of concurrency limits; see HttpFilter::Finish.
 };
 
-/// The limits of rules in front of a program that is its own HTTP server, whatever framework it
-/// uses: give it each request, and answer those that don't pass with what it says. It finds out who
-/// calls as the server does, believing no header that a client could have made up.
+/// Enforces rules in a program that is its own HTTP server, with any framework: pass it each
+/// request, and answer those that don't pass with its status, headers and body. Callers are
+/// identified like in the server; headers that a client could forge are not trusted.
 ///
-/// Thread-safe. A check costs what Limiter::Check costs, and the headers of the answer.
+/// Thread-safe. A check costs a Limiter::Check plus the response headers.
 ///
 ///     auto filter = sluice::HttpFilter::Make(limiter, rules).value();
 ///     const sluice::HttpVerdict verdict = filter.Check(
@@ -111,8 +110,8 @@ class HttpFilter {
 
   [[nodiscard]] HttpVerdict Check(const HttpCall& call);
 
-  /// To be called when a request that passed is answered: frees its slots of concurrency limits.
-  /// Not needed without such limits.
+  /// Releases the slots of concurrency limits. Call it when a request that passed is answered; not
+  /// needed without such limits.
   void Finish(const HttpVerdict& verdict);
 
  private:

@@ -29,7 +29,7 @@ inline constexpr std::array<const char*, 6> kAlgorithmNames = {
   return index < kAlgorithmNames.size() ? kAlgorithmNames[index] : "unknown";
 }
 
-/// So many tokens in so much time; a fraction that is reduced and never rounded.
+/// Tokens per period; an exact fraction.
 struct Rate {
   std::int64_t tokens = 0;
   Micros period{0};
@@ -41,7 +41,7 @@ struct Rate {
   static constexpr Rate PerDay(std::int64_t tokens) { return {tokens, std::chrono::hours(24)}; }
 };
 
-/// Where a fixed window begins. The calendar ones are in UTC; a week begins on Monday.
+/// The start of fixed windows. Calendar windows are in UTC; weeks begin on Monday.
 enum class Anchor : std::uint8_t {
   kEpoch,     ///< Multiples of the window's length since the Unix epoch.
   kFirstHit,  ///< The first call that is counted starts the window.
@@ -54,7 +54,7 @@ enum class Anchor : std::uint8_t {
 struct TokenBucketSpec {
   std::int64_t capacity = 0;
   Rate refill;
-  /// More room above `capacity`: the cap is floor(capacity · burst_multiplier) + burst_allowance.
+  /// Burst above `capacity`: the cap is floor(capacity · burst_multiplier) + burst_allowance.
   std::int64_t burst_allowance = 0;
   double burst_multiplier = 1.0;
   /// If set, tokens arrive in steps at multiples of this interval since the epoch.
@@ -62,7 +62,7 @@ struct TokenBucketSpec {
 };
 
 struct LeakyBucketSpec {
-  /// How much may be in the bucket: the call that leaves now and those that wait behind it.
+  /// Size of the queue, including the call that is served now.
   std::int64_t capacity = 0;
   Rate leak;
 };
@@ -80,15 +80,15 @@ struct SlidingWindowSpec {
 
 struct ConcurrencySpec {
   std::int64_t limit = 0;
-  /// A slot that is neither released nor renewed for so long is free again.
+  /// A slot expires if it is neither released nor renewed for this long.
   Micros time_to_live = std::chrono::minutes(1);
 };
 
-/// The numbers of a limit as the arithmetic uses them. Made by `Limit` only.
+/// The normalized numbers of a limit. Only created by `Limit`.
 struct LimitNumbers {
   Algorithm algorithm = Algorithm::kTokenBucket;
   Anchor anchor = Anchor::kEpoch;
-  std::int64_t cap = 0;       ///< The most that can be taken at once.
+  std::int64_t cap = 0;       ///< Maximum amount that can be consumed at once.
   std::int64_t rate_num = 0;  ///< Buckets: rate_num / rate_den tokens arrive each `interval`.
   std::int64_t rate_den = 1;
   Micros interval{1};  ///< Buckets: 1 µs unless a refill interval is set.
@@ -97,11 +97,11 @@ struct LimitNumbers {
   friend bool operator==(const LimitNumbers&, const LimitNumbers&) = default;
 };
 
-/// An algorithm and its numbers, checked when it is made. A small value: copy it freely.
+/// An algorithm and its numbers, validated on construction. A small value: copy it freely.
 ///
-/// Numbers that can't be represented exactly are refused: capacity × the denominator of the rate
-/// must be at most 2^53. A rate that misses that is held at the next lower one that fits, if the
-/// difference is below one part in a billion.
+/// Numbers must be exactly representable: capacity × denominator of the rate is at most 2^53.
+/// Otherwise the next lower representable rate is used if it differs by less than one part in a
+/// billion, else it is an error.
 ///
 ///     auto limit = sluice::Limit::TokenBucket(
 ///         {.capacity = 100, .refill = sluice::Rate::PerMinute(100)});
@@ -113,15 +113,15 @@ class Limit {
   static Result<Limit> SlidingWindowLog(const SlidingWindowSpec& spec);
   static Result<Limit> SlidingWindowCounter(const SlidingWindowSpec& spec);
   static Result<Limit> Concurrency(const ConcurrencySpec& spec);
-  /// The limit with these numbers; those that its algorithm has no use for are ignored. A rate is
-  /// held as the other functions hold theirs.
+  /// Creates a limit from numbers, ignoring those that its algorithm does not use. Rates are
+  /// treated like in the other functions.
   static Result<Limit> FromNumbers(const LimitNumbers& numbers);
 
   [[nodiscard]] Algorithm algorithm() const noexcept { return numbers_.algorithm; }
-  /// The most that one call can ever take, bursts included.
+  /// Maximum amount that one call can consume, bursts included.
   [[nodiscard]] std::int64_t cap() const noexcept { return numbers_.cap; }
   [[nodiscard]] const LimitNumbers& numbers() const noexcept { return numbers_; }
-  /// Limits with equal numbers share this; 0 when the table of shapes is full.
+  /// Id shared by limits with equal numbers; 0 if the table of shapes is full.
   [[nodiscard]] std::uint32_t shape() const noexcept { return shape_; }
 
   friend bool operator==(const Limit& a, const Limit& b) noexcept {
@@ -136,15 +136,15 @@ class Limit {
   std::uint32_t shape_ = 0;
 };
 
-/// The largest amount that a limit may hold, and the largest product of cap and denominator.
+/// Maximum capacity of a limit, and maximum product of cap and denominator.
 inline constexpr std::int64_t kMaxAmount = std::int64_t{1} << 53;
-/// The longest window, time to live or period of a rate: a hundred years of 365 days.
+/// Maximum window, time to live and period of a rate: a hundred years of 365 days.
 inline constexpr Micros kMaxWindow = std::chrono::hours(24) * 365 * 100;
-/// A sliding window log remembers every call, so its limit is bounded.
+/// Maximum limit of a sliding window log, which remembers every call.
 inline constexpr std::int64_t kMaxLogLimit = 1'000'000;
-/// The same for the slots of a concurrency limit.
+/// Maximum number of slots of a concurrency limit.
 inline constexpr std::int64_t kMaxSlots = 1'000'000;
-/// The longest key, and the most limits in one decision.
+/// Maximum length of a key, and maximum number of limits in one decision.
 inline constexpr std::size_t kMaxKeyBytes = 4096;
 inline constexpr std::size_t kMaxLimitsPerCall = 128;
 

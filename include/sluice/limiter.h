@@ -19,38 +19,39 @@
 
 namespace sluice {
 
-/// The decision if the store fails: no room for the key, or no answer from Redis.
+/// The decision if the store fails: no room for the key, or no reply from Redis.
 enum class FailureMode : std::uint8_t {
   kOpen,    ///< Allowed, marked degraded.
   kClosed,  ///< Denied, marked degraded.
 };
 
-/// A limit with the name under which its keys are counted. Two names never share a budget; a
-/// changed limit under the same name goes on with what each key has left. Within one call, a name
-/// stands for one limit.
+/// A limit with a name, which is part of its keys. Different names never share a budget; a changed
+/// limit with the same name continues with what each key has left. Within one call, a name
+/// identifies one limit.
 struct NamedLimit {
   std::string name;
   Limit limit;
   FailureMode on_failure = FailureMode::kOpen;
 };
 
-/// One limit's part in a call. `limit` and `key` must live until the check returns.
+/// One limit of a call with its key and cost. `limit` and `key` must stay valid until the check
+/// returns.
 struct LimitUse {
   const NamedLimit* limit = nullptr;
   std::string_view key;   ///< Identifies the budget: any bytes, at most kMaxKeyBytes.
-  std::int64_t cost = 1;  ///< ≥ 0, above kMaxAmount it counts as that; 0 looks, is never denied.
+  std::int64_t cost = 1;  ///< ≥ 0, clamped to kMaxAmount; 0 is a dry run and never denied.
   Mode mode = Mode::kEnforce;
-  bool count_denied = false;  ///< Take what is left (up to the cost) even if the call is denied.
-  std::uint64_t slot = 0;     ///< Concurrency: an id of your own; 0 lets the limiter choose.
+  bool count_denied = false;  ///< If the call is denied, consume what remains, up to the cost.
+  std::uint64_t slot = 0;     ///< Concurrency: the slot's id; 0: chosen by the limiter.
 };
 
 struct LimiterOptions {
-  /// Keys that matter are never forgotten; past this many of them, new keys get their limit's
-  /// failure mode. Address space (not memory) is reserved in proportion.
+  /// Maximum number of active keys, which are never evicted; when full, new keys get their limit's
+  /// failure mode. Reserves address space (not memory) in proportion.
   std::size_t max_keys = 10'000'000;
-  /// Ceiling for all that the keys occupy, in bytes, histories too; 0: none but max_keys.
+  /// Maximum memory for keys in bytes, including histories; 0: only max_keys applies.
   std::size_t max_bytes = 0;
-  /// Keep the keys' names, so that ForEachKey can report them. Costs about 250 bytes a key more.
+  /// Keep the names of keys for ForEachKey. Costs about 250 bytes more per key.
   bool keep_names = false;
   /// Not owned; must outlive the limiter. nullptr: the system's clock.
   const Clock* clock = nullptr;
@@ -63,35 +64,35 @@ struct RedisLimiterOptions {
   /// also come from a file or the environment: ?password_file=/run/secrets/redis or
   /// ?password_env=REDIS_PASSWORD.
   std::string url = "redis://127.0.0.1:6379";
-  /// How long a call waits for Redis before the limit's failure mode answers.
+  /// Timeout of a call to Redis; afterwards the limit's failure mode decides.
   Micros deadline = std::chrono::milliseconds(50);
 };
 
 /// The state of one key.
 struct KeyInfo {
-  /// "{<key, percent-encoded>}:<name of the limit>:"; in a listing empty unless names are kept.
+  /// "{<key, percent-encoded>}:<name of the limit>:"; in a listing, empty unless names are kept.
   std::string name;
-  std::uint64_t id;  ///< Stands for the key in a listing; differs from run to run.
+  std::uint64_t id;  ///< Identifies the key in a listing; differs between runs.
   LimitNumbers limit;
-  Verdict verdict;     ///< As a look (cost 0) at this moment would say.
-  std::int64_t level;  ///< Signed: below zero is debt. Windows and slots: limit − used.
+  Verdict verdict;  ///< Of a dry run (cost 0) at this moment.
+  std::int64_t
+      level;  ///< Remaining without grants; negative in debt. Windows and slots: limit − used.
   std::int64_t grant;  ///< Units left of grants.
-  WallTime touched;    ///< When something was last taken or given, or where its window begins.
+  WallTime touched;    ///< Time of the last change, or the start of the window.
 };
 
 struct LimiterStats {
-  std::size_t keys = 0;       ///< Held now, those about to expire included.
-  std::size_t bytes = 0;      ///< Occupied by them.
-  std::uint64_t expired = 0;  ///< Dropped because they held no information any more.
-  std::uint64_t refused = 0;  ///< New keys for which there was no room.
+  std::size_t keys = 0;       ///< In memory, including those about to expire.
+  std::size_t bytes = 0;      ///< Memory of those.
+  std::uint64_t expired = 0;  ///< Dropped because they were fresh.
+  std::uint64_t refused = 0;  ///< New keys without room.
 };
 
-/// Decides which calls may pass: in this process's memory, or in a Redis that others share.
+/// Decides which calls may pass, with limits in the memory of this process or in a shared Redis.
 ///
-/// Thread-safe: any number of threads may call everything at any time. In memory, a check takes
-/// about the time of a clock read and a few cache misses, and allocates nothing for buckets and
-/// windows; CheckBatch overlaps the misses. In Redis, it takes a round trip, which calls of several
-/// threads share. Denied is a result; errors are for calls that make no sense.
+/// Thread-safe. In memory, a check takes about the time of a clock read and a few cache misses, and
+/// does not allocate for buckets and windows; CheckBatch overlaps the misses. In Redis, it takes a
+/// round trip, which concurrent calls share. Denied is a result; errors are for invalid calls.
 ///
 ///     auto limiter = sluice::Limiter::InMemory().value();
 ///     const sluice::NamedLimit per_user{"per_user", *sluice::Limit::TokenBucket(
@@ -102,35 +103,35 @@ class Limiter {
   /// Fails with kInvalidOptions only.
   static Result<Limiter> InMemory(const LimiterOptions& options = {});
 
-  /// Limits that any number of programs share, each with a limiter on the same Redis: together they
-  /// admit what one would. Redis' clock decides. It starts without Redis, too, and connects when it
-  /// can; while it can't, or when Redis does not answer in time, failure modes answer. A thread of
-  /// its own talks to Redis. Fails with kInvalidOptions only.
+  /// Limits shared by any number of programs that use the same Redis; together they admit as much
+  /// as one would. Time is Redis' clock. Starts without Redis, too, and connects when possible;
+  /// while Redis does not answer in time, failure modes decide. Runs its own thread. Fails with
+  /// kInvalidOptions only.
   static Result<Limiter> OnRedis(const RedisLimiterOptions& options);
 
   Limiter(Limiter&&) noexcept;
   Limiter& operator=(Limiter&&) noexcept;
   ~Limiter();
 
-  /// One limit, one key. `status`, if given, receives the receipt.
+  /// Checks one limit and key. `status`, if given, receives verdict and receipt.
   [[nodiscard]] Result<Decision> Check(const NamedLimit& limit, std::string_view key,
                                        std::int64_t cost = 1, LimitStatus* status = nullptr);
 
-  /// Several limits in one atomic decision: it takes from all of them, or from none. `statuses`
-  /// is empty or has one element for each use.
+  /// Checks several limits in one atomic decision: consumes from all or from none. `statuses` is
+  /// empty or has one element for each use.
   [[nodiscard]] Result<Decision> CheckAll(std::span<const LimitUse> uses,
                                           std::span<LimitStatus> statuses = {});
 
-  /// Many independent checks of one limit each, at one moment: faster than one by one.
-  /// `decisions` has one element for each use; `statuses` is empty or has as many. Returns how many
-  /// were allowed; refused whole, with nothing taken, if any use is invalid.
+  /// Makes independent checks of one limit each, faster than one by one. `decisions` has one
+  /// element for each use; `statuses` is empty or has as many. Returns the number of allowed ones.
+  /// Fails as a whole, and consumes nothing, if any use is invalid.
   [[nodiscard]] Result<std::size_t> CheckBatch(std::span<const LimitUse> uses,
                                                std::span<Decision> decisions,
                                                std::span<LimitStatus> statuses = {});
 
-  /// By rules: all limits that a call with these attributes matches, in one atomic decision.
-  /// `statuses`, if given, receives one element for each of them. kInvalidCost if a rule forbids
-  /// the cost.
+  /// Checks all limits of rules that a call with these attributes matches, in one atomic decision.
+  /// `statuses`, if given, receives one element for each limit. kInvalidCost if a rule forbids the
+  /// cost.
   [[nodiscard]] Result<RuleDecision> Check(const Rules& rules,
                                            std::span<const Attribute> attributes,
                                            std::int64_t cost = 1,
@@ -142,56 +143,55 @@ class Limiter {
     return Check(rules, std::span(attributes.begin(), attributes.size()), cost, statuses);
   }
 
-  /// Of what a check by rules took from one limit: what was really used, nothing at all, and, for
-  /// concurrency, its slot.
+  /// Settle or refund one limit of a check by rules; release or renew its slot (concurrency).
   [[nodiscard]] Result<Verdict> Settle(const RuleStatus& taken, std::int64_t actual_cost);
   [[nodiscard]] Result<Verdict> Refund(const RuleStatus& taken);
   bool Release(const RuleStatus& taken);
   bool Renew(const RuleStatus& taken);
 
-  /// Forgets all keys that a call with these attributes would be counted under; returns how many.
+  /// Resets all keys that a call with these attributes matches. Returns their number.
   std::size_t Reset(const Rules& rules, std::span<const Attribute> attributes);
 
   /// Returns the result that Check would have; consumes nothing.
   [[nodiscard]] Result<Decision> Peek(const NamedLimit& limit, std::string_view key,
                                       std::int64_t cost = 1) const;
 
-  /// Forgets the key: it is as if never used. True if there was something to forget.
+  /// Makes the key fresh. Returns whether it was not.
   bool Reset(const NamedLimit& limit, std::string_view key);
 
-  /// Extra tokens beyond what the limit gives, spent first, until they are used up or the key is
+  /// Adds extra units, consumed before the limit itself, until they are used up or the key is
   /// reset. Not for concurrency.
   [[nodiscard]] Result<Verdict> Grant(const NamedLimit& limit, std::string_view key,
                                       std::int64_t amount);
 
-  /// Takes even below zero, and never denies.
+  /// Consumes even below zero; never denies.
   [[nodiscard]] Result<Verdict> Charge(const NamedLimit& limit, std::string_view key,
                                        std::int64_t amount);
 
-  /// Gives back all that the receipt says, to the window it was taken from if that still counts.
+  /// Refunds the receipt to the window that it was consumed from, if that still counts.
   [[nodiscard]] Result<Verdict> Refund(const NamedLimit& limit, std::string_view key,
                                        const Receipt& receipt);
 
-  /// Corrects what was taken to what was really used: the difference is given back, or charged
-  /// (even below zero), where the receipt says.
+  /// Corrects the cost of the receipt to the actual usage: refunds or charges (even below zero) the
+  /// difference.
   [[nodiscard]] Result<Verdict> Settle(const NamedLimit& limit, std::string_view key,
                                        const Receipt& receipt, std::int64_t actual_cost);
 
-  /// Concurrency: frees a slot. False if it was free already (released before, or expired).
+  /// Concurrency: releases a slot. Returns false if it was already released or expired.
   bool Release(const NamedLimit& limit, std::string_view key, std::uint64_t slot);
 
-  /// Concurrency: the slot lives for the limit's time to live from now. False if it is gone.
+  /// Concurrency: restarts the slot's time to live. Returns false if it was released or expired.
   bool Renew(const NamedLimit& limit, std::string_view key, std::uint64_t slot);
 
-  /// Nothing if the key is as if never used.
+  /// Returns the state of a key; nothing if it is fresh.
   [[nodiscard]] std::optional<KeyInfo> Inspect(const NamedLimit& limit, std::string_view key) const;
 
-  /// Calls `visit` for every key that is live; stops when it returns false. Keys that come or go
-  /// meanwhile may or may not be seen. `visit` may call the limiter.
-  /// False, and nothing visited, for limits in Redis: list those with SCAN and MATCH sluice:v1:*.
+  /// Calls `visit` for every active key until it returns false. Keys added or dropped meanwhile may
+  /// or may not be visited. `visit` may call the limiter. Returns false, without visiting any, for
+  /// limits in Redis: list those with SCAN and MATCH sluice:v1:*.
   bool ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const;
 
-  /// Of limits in memory; zeros for those in Redis.
+  /// Statistics of limits in memory; zeros with Redis.
   [[nodiscard]] LimiterStats Stats() const;
 
  private:

@@ -8,21 +8,21 @@
 
 namespace sluice {
 
-/// Why something could not be done. "Denied" is not among these: it is a result.
+/// The reason of a failure. A denial is a result, not an error.
 enum class ErrorCode {
-  kInvalidLimit,      ///< The numbers of a limit contradict each other or can't be held exactly.
-  kInvalidCost,       ///< A cost below zero, or below one where something must be taken.
-  kInvalidKey,        ///< A key longer than kMaxKeyBytes.
+  kInvalidLimit,  ///< The numbers of a limit contradict each other or can't be represented exactly.
+  kInvalidCost,   ///< A negative cost, or zero where an amount is required.
+  kInvalidKey,    ///< A key longer than kMaxKeyBytes.
   kTooManyLimits,     ///< More than kMaxLimitsPerCall limits in one decision.
-  kNotSupported,      ///< The limit's algorithm has no such operation.
-  kStoreFull,         ///< Every key held matters, and there is no room for a new one.
+  kNotSupported,      ///< The limit's algorithm does not have this operation.
+  kStoreFull,         ///< No room for a new key: all keys in memory are active.
   kInvalidOptions,    ///< Options that can't work, or memory that can't be reserved.
-  kStoreUnavailable,  ///< The store could not be asked; the call did not happen.
-  kStoreTimeout,      ///< The store did not answer in time; the call may have happened.
-  kStoreError,        ///< The store refused: out of memory, read-only, no permission.
-  kForeignValue,      ///< Under the key lies something that is not ours.
+  kStoreUnavailable,  ///< The store could not be reached; the call did not run.
+  kStoreTimeout,      ///< The store did not answer in time; the call may have run.
+  kStoreError,        ///< The store rejected the call: out of memory, read-only, no permission.
+  kForeignValue,      ///< The key in Redis has a foreign value.
   kInvalidRules,      ///< A rule file with errors, or a version of rules that is not kept.
-  /// The key remembers as many settled receipts as it may; nothing was changed.
+  /// The key has the maximum number of settled receipts; nothing was changed.
   kTooManySettlements,
 };
 
@@ -32,12 +32,12 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code;
   std::string message;  ///< The problem and its correction.
-  /// The field of a limit's specification that is wrong, such as "capacity"; `message` begins with
-  /// it. Empty in errors of other kinds.
+  /// The invalid field of a limit's specification, such as "capacity"; `message` begins with it.
+  /// Empty for other errors.
   std::string_view field{};
 };
 
-/// A value or the reason why there is none.
+/// A value or an error.
 ///
 ///     auto limit = sluice::Limit::Concurrency({.limit = 8});
 ///     if (!limit) std::puts(limit.error().message.c_str());
@@ -50,7 +50,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const noexcept { return content_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  /// Only for a Result that is ok.
+  /// Precondition: ok().
   [[nodiscard]] T& value() & {
     assert(ok());
     return *std::get_if<0>(&content_);
@@ -69,7 +69,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  /// Only for a Result that is not ok.
+  /// Precondition: !ok().
   [[nodiscard]] const Error& error() const {
     assert(!ok());
     return *std::get_if<1>(&content_);

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// One thing known of a call: "api_key" is "sk_prod_1". Any name, any bytes.
+/// A name and a value that describe a call: "api_key" is "sk_prod_1". Any bytes.
 struct Attribute {
   std::string_view name;
   std::string_view value;
@@ -26,67 +26,66 @@ enum class Ruling : std::uint8_t {
   kAllowListed,  ///< Passes without limits.
   kDenyListed,
   kNoRule,       ///< No rule matches it: the rules' `default`, which is to allow it.
-  kNotEnforced,  ///< Limits are switched off.
+  kNotEnforced,  ///< Enforcement is off.
   kDegraded,     ///< The store failed: the rules' failure mode decided.
-  kInvalid,      ///< The call makes no sense; nothing was taken.
+  kInvalid,      ///< The call is invalid; nothing was consumed.
   kBlocked,      ///< By a live entry of a server; programs that use the library have none.
   kExempted,     ///< Passes without limits by a live entry of a server.
 };
 
-/// One limit that a call matched. Keeps all that is needed to settle, refund or release it later.
+/// One limit that a call matched, with the data to settle, refund or release it later.
 struct RuleStatus {
   std::string rule;        ///< The rule's id.
   std::string name;        ///< The limit's, unique in its rule.
-  bool is_shadow = false;  ///< It was evaluated, but not enforced.
+  bool is_shadow = false;  ///< Evaluated, but not enforced.
   Limit limit;
   Verdict verdict;
   Receipt receipt;
   std::string scope{}, tag{}, rest{};  ///< The parts of its key.
-  bool is_leased = false;              ///< Its rule says so.
+  bool is_leased = false;              ///< Its rule has `consistency: leased`.
 };
 
 struct RuleDecision {
   Ruling ruling = Ruling::kInvalid;
   bool allowed = false;
   bool degraded = false;
-  Verdict tightest{};  ///< Reported to the caller, as in `Decision`. Only kDecided and
-                       ///< kDegraded.
-  std::string rule{};  ///< The rule of that limit, and the limit's name.
+  Verdict
+      tightest{};  ///< Reported to the caller, as in `Decision`. Only for kDecided and kDegraded.
+  std::string rule{};  ///< Rule and name of that limit.
   std::string limit{};
 };
 
 /// A view of the active rules.
 struct RulesInfo {
-  std::uint64_t version = 0;  ///< 1, 2, …: each content that became active.
+  std::uint64_t version = 0;  ///< 1, 2, …: one for each activated content.
   std::string fingerprint;    ///< SHA-256 of the file's content.
   std::size_t rules = 0;
   WallTime since{};
-  bool failing = false;    ///< The last content that was read was refused, and the old rules stay.
-  std::string last_error;  ///< All its errors, one on a line.
+  bool failing = false;    ///< The last load failed; the previous rules stay active.
+  std::string last_error;  ///< All its errors, one per line.
 };
 
-/// Rules in the language of docs/rules.md: who is limited, by what. They are compiled once,
-/// replaced as a whole between two checks, and matched without a lock. Thread-safe.
+/// Rules in the language of docs/rules.md. Compiled once, replaced as a whole between two checks,
+/// and matched without a lock. Thread-safe.
 ///
 ///     auto rules = sluice::Rules::FromFile("rules.yaml").value();
 ///     auto limiter = sluice::Limiter::InMemory().value();
 ///     const auto decision = limiter.Check(rules, {{"api_key", key}, {"endpoint", path}});
 class Rules {
  public:
-  /// The error lists every problem of the file, one on a line.
+  /// The error lists every problem of the file, one per line.
   static Result<Rules> FromText(std::string_view yaml, const std::string& name = "rules");
-  /// Reads the file and, from then on, watches it: what it says takes effect within a second,
-  /// unless it is wrong. A thread of its own does that.
+  /// Reads the file and watches it with its own thread: a valid change takes effect within a
+  /// second.
   static Result<Rules> FromFile(const std::string& path);
 
   Rules(Rules&&) noexcept;
   Rules& operator=(Rules&&) noexcept;
   ~Rules();
 
-  /// Takes the place of the rules in force, if there is nothing wrong with it. Returns the new
-  /// version.
+  /// Replaces the active rules if the text is valid. Returns the new version.
   [[nodiscard]] Result<std::uint64_t> Replace(std::string_view yaml);
-  /// Makes what an earlier version said the rules in force again. The last ten are kept.
+  /// Activates the content of an earlier version again. The last ten are kept.
   [[nodiscard]] Result<std::uint64_t> Rollback(std::uint64_t version);
 
   [[nodiscard]] RulesInfo Info() const;

@@ -5,20 +5,20 @@
 
 namespace sluice {
 
-/// All durations are whole microseconds: the same in memory and in Redis.
+/// All durations are whole microseconds, in memory and in Redis.
 using Micros = std::chrono::microseconds;
 
 /// Wall-clock time, microseconds since the Unix epoch. Windows are aligned to that epoch.
 using WallTime = std::chrono::sys_time<Micros>;
 
-/// Times are held between the epoch and this moment (in the year 2112); others are clamped.
-/// The bound keeps sums of times exact in the doubles of Redis' Lua.
+/// Times are clamped between the epoch and this moment (in the year 2112), so that sums of times
+/// are exact in the doubles of Redis' Lua.
 inline constexpr WallTime kMaxTime{Micros{std::int64_t{1} << 52}};
 
-/// The longest wait that is ever reported.
+/// The longest reported wait.
 inline constexpr Micros kMaxWait{(std::int64_t{1} << 53) - 1};
 
-/// Where "now" comes from. Thread-safe. Implement it to bring your own time.
+/// Source of the current time. Thread-safe. Implement it to supply your own time.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -193,7 +193,7 @@ void ExpectBound(const LimitNumbers& limit, const std::vector<Admitted>& admitte
   }
 }
 
-TEST_P(EveryAlgorithm, NeverLetsInMoreThanItsLimitSays) {
+TEST_P(EveryAlgorithm, NeverAdmitsMoreThanItsLimit) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());
@@ -204,7 +204,7 @@ TEST_P(EveryAlgorithm, NeverLetsInMoreThanItsLimitSays) {
 }
 
 /// A clock that is a little behind does not turn the key's own time back.
-TEST_P(EveryAlgorithmButConcurrency, NeverLetsInMoreWhenThreadsReadTheClockOutOfOrder) {
+TEST_P(EveryAlgorithmButConcurrency, NeverAdmitsMoreWhenThreadsReadTheClockOutOfOrder) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());
@@ -227,7 +227,7 @@ TEST_P(EveryAlgorithmButConcurrency, NeverLetsInMoreWhenThreadsReadTheClockOutOf
 
 // ---- Adjustments
 
-TEST_P(EveryAlgorithm, AnAdjustmentChangesNothingOnceItIsTooLateForIt) {
+TEST_P(EveryAlgorithm, AnAdjustmentHasNoEffectAfterItsDeadline) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());
@@ -290,7 +290,7 @@ void ExpectExactReset(const SingleKey& key, WallTime now, const Verdict& verdict
   }
 }
 
-TEST_P(EveryAlgorithm, TellsExactlyWhenToComeBackWhateverTheClockDoes) {
+TEST_P(EveryAlgorithm, ReportsTheExactRetryTimeWhateverTheClockDoes) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());
@@ -311,7 +311,7 @@ TEST_P(EveryAlgorithm, TellsExactlyWhenToComeBackWhateverTheClockDoes) {
   }
 }
 
-TEST_P(EveryAlgorithmButCounter, AClockThatIsSetBackNeitherGivesNorTakes) {
+TEST_P(EveryAlgorithmButCounter, AClockThatIsSetBackNeitherRefillsNorConsumes) {
   for (const std::uint64_t seed : TestSeeds(kSequences)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());
@@ -403,7 +403,7 @@ class Pair {
   WallTime receipt_time_{};
 };
 
-TEST_P(EveryAlgorithm, AgreesWithTheModelWhateverComes) {
+TEST_P(EveryAlgorithm, AgreesWithTheModelOnRandomCalls) {
   for (const std::uint64_t seed : TestSeeds(kSequences * 5)) {
     RandomChoices choices(seed);
     const Limit limit = AnyLimit(choices, GetParam());

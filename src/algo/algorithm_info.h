@@ -12,34 +12,35 @@
 
 namespace sluice::algo {
 
-/// The kind of a limit: the meaning of its numbers.
-enum class Kind : std::uint8_t {
+/// The meaning of a limit's numbers.
+enum class AlgorithmKind : std::uint8_t {
   kBucket,  ///< A cap, and a rate at which it refills.
-  kWindow,  ///< So many in a window.
-  kSlots,   ///< So many at a time; each is released by its holder.
+  kWindow,  ///< A maximum per window.
+  kSlots,   ///< A maximum at a time; the holder releases each.
 };
 
 /// The properties of an algorithm, beside its name (AlgorithmName) and its operations (state.cc).
 struct AlgorithmInfo {
-  std::string_view alias;        ///< A second name in rule files and requests; may be empty.
+  std::string_view alias;        ///< Alternative name in rule files and requests; may be empty.
   std::string_view public_name;  ///< In the bodies of HTTP responses.
   /// The scope of keys whose limit is part of a request: ":check:" and the public name.
   std::string_view check_scope;
   char letter;  ///< In messages to the Redis script.
-  Kind kind;
-  bool leasable;       ///< Nodes can take tokens ahead of need.
+  AlgorithmKind kind;
+  bool leasable;       ///< Nodes can lease its tokens.
   bool keeps_history;  ///< Remembers each call.
 };
 
 /// In the order of the enum.
 inline constexpr std::array<AlgorithmInfo, kAlgorithmNames.size()> kAlgorithms = {{
-    {"", "TOKEN_BUCKET", ":check:TOKEN_BUCKET", 't', Kind::kBucket, true, false},
-    {"", "LEAKY_BUCKET", ":check:LEAKY_BUCKET", 'l', Kind::kBucket, false, false},
-    {"", "FIXED_WINDOW", ":check:FIXED_WINDOW", 'f', Kind::kWindow, true, false},
-    {"sliding_window", "SLIDING_WINDOW", ":check:SLIDING_WINDOW", 's', Kind::kWindow, false, true},
-    {"", "SLIDING_WINDOW_COUNTER", ":check:SLIDING_WINDOW_COUNTER", 'w', Kind::kWindow, true,
-     false},
-    {"", "CONCURRENCY", ":check:CONCURRENCY", 'c', Kind::kSlots, false, true},
+    {"", "TOKEN_BUCKET", ":check:TOKEN_BUCKET", 't', AlgorithmKind::kBucket, true, false},
+    {"", "LEAKY_BUCKET", ":check:LEAKY_BUCKET", 'l', AlgorithmKind::kBucket, false, false},
+    {"", "FIXED_WINDOW", ":check:FIXED_WINDOW", 'f', AlgorithmKind::kWindow, true, false},
+    {"sliding_window", "SLIDING_WINDOW", ":check:SLIDING_WINDOW", 's', AlgorithmKind::kWindow,
+     false, true},
+    {"", "SLIDING_WINDOW_COUNTER", ":check:SLIDING_WINDOW_COUNTER", 'w', AlgorithmKind::kWindow,
+     true, false},
+    {"", "CONCURRENCY", ":check:CONCURRENCY", 'c', AlgorithmKind::kSlots, false, true},
 }};
 
 [[nodiscard]] constexpr const AlgorithmInfo& InfoOf(Algorithm algorithm) {
@@ -47,17 +48,17 @@ inline constexpr std::array<AlgorithmInfo, kAlgorithmNames.size()> kAlgorithms =
 }
 
 [[nodiscard]] constexpr bool IsBucket(Algorithm algorithm) {
-  return InfoOf(algorithm).kind == Kind::kBucket;
+  return InfoOf(algorithm).kind == AlgorithmKind::kBucket;
 }
 
 [[nodiscard]] constexpr bool HasSlots(Algorithm algorithm) {
-  return InfoOf(algorithm).kind == Kind::kSlots;
+  return InfoOf(algorithm).kind == AlgorithmKind::kSlots;
 }
 
-/// The algorithm of a name or alias, in upper or lower case.
+/// Returns the algorithm with this name or alias, ignoring case.
 [[nodiscard]] std::optional<Algorithm> FindAlgorithm(std::string_view name);
 
-/// Names first, then aliases; `slots`: also of algorithms whose callers release what they hold.
+/// Returns all names, then all aliases. `slots`: including algorithms of kind kSlots.
 [[nodiscard]] std::vector<std::pair<std::string_view, Algorithm>> AlgorithmWords(bool slots);
 
 }  // namespace sluice::algo

@@ -9,7 +9,7 @@
 namespace sluice::algo {
 namespace {
 
-TEST(AlgorithmInfoTest, EveryRowIsThatOfItsAlgorithm) {
+TEST(AlgorithmInfoTest, EveryRowMatchesItsAlgorithm) {
   std::set<char> letters;
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     const auto algorithm = static_cast<Algorithm>(i);

@@ -6,21 +6,21 @@
 #include "algo/operations.h"
 #include "base/wide_math.h"
 
-/// Token and leaky bucket. Both hold what is left: for the leaky bucket that is the room behind
-/// those who wait. Amounts are in 1/rate_den tokens, so that refilling needs no division and loses
-/// nothing; a bucket's product of cap and rate_den is at most 2^53.
+/// Token and leaky bucket. The state of both is the remaining amount (leaky bucket: free space in
+/// the queue), in 1/rate_den tokens, so that refilling is exact and needs no division. cap ×
+/// rate_den is at most 2^53.
 namespace sluice::algo::bucket {
 
 constexpr std::int64_t Full(const LimitNumbers& limit) { return limit.cap * limit.rate_den; }
 
-/// Debt ends here; more is forgiven.
+/// Maximum debt; more is forgiven.
 inline constexpr std::int64_t kLowest = -kMaxAmount;
 
 inline State Fresh(const LimitNumbers& limit, WallTime now) {
   return {.at = now, .value = Full(limit)};
 }
 
-/// How many refills have happened between the epoch and `t`.
+/// Returns the number of refills between the epoch and `t`.
 inline std::int64_t Steps(const LimitNumbers& limit, WallTime t) {
   const std::int64_t micros = t.time_since_epoch().count();
   return limit.interval == Micros{1} ? micros : micros / limit.interval.count();
@@ -28,7 +28,7 @@ inline std::int64_t Steps(const LimitNumbers& limit, WallTime t) {
 
 inline ClockSeen Advance(const LimitNumbers& limit, WallTime now, State& state) {
   if (now < state.at) {
-    // A full bucket holds no information, so it has no time of its own to go on from.
+    // A full bucket is fresh, so its time does not matter.
     const bool full = state.value == Full(limit);
     if (!full && state.at - now <= kClockTolerance) return ClockSeen::kForward;
     state.at = now;
@@ -46,7 +46,7 @@ inline std::int64_t Left(const LimitNumbers& limit, const State& state) {
   return -CeilDiv(-state.value, limit.rate_den);
 }
 
-/// The moment at which `amount` more units have arrived.
+/// Returns when `amount` more units have arrived.
 inline WallTime ArrivalOf(const LimitNumbers& limit, const State& state, std::int64_t amount) {
   if (amount <= 0) return state.at;
   const std::int64_t steps = CeilDiv(amount, limit.rate_num);

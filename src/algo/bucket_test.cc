@@ -32,7 +32,7 @@ TEST(TokenBucket, HoldsNoMoreThanItsCapAfterALongIdle) {
   EXPECT_EQ(key.Left(kStart + hours(24) * 365), 10);
 }
 
-TEST(TokenBucket, LosesNoFractionHoweverOftenItIsAsked) {
+TEST(TokenBucket, LosesNoFractionHoweverOftenItIsChecked) {
   SingleKey key(Bucket(1, Rate::Per(1, Micros{3})), kStart);
   key.Check(kStart, 1);
   std::int64_t admitted = 0;
@@ -63,14 +63,14 @@ TEST(TokenBucket, RefillsInStepsAlignedToTheEpoch) {
   EXPECT_EQ(key.Check(kStart + seconds(10), 11).retry_after, seconds(10));
 }
 
-TEST(TokenBucket, GoesAsDeepIntoDebtAsItIsCharged) {
+TEST(TokenBucket, ItsDebtIsTheChargedAmount) {
   SingleKey key(Bucket(10, Rate::PerSecond(10)), kStart);
   key.Force(kStart, 1010);
   EXPECT_EQ(key.Left(kStart), -1000);
   EXPECT_EQ(key.Check(kStart, 1).retry_after, milliseconds(100'100));
 }
 
-TEST(TokenBucket, ForgivesDebtThatCannotBeCounted) {
+TEST(TokenBucket, ForgivesDebtBelowTheMinimum) {
   SingleKey key(Bucket(10, Rate::PerSecond(10)), kStart);
   key.Force(kStart, kHuge);
   const std::int64_t deepest = key.Left(kStart);
@@ -78,14 +78,14 @@ TEST(TokenBucket, ForgivesDebtThatCannotBeCounted) {
   EXPECT_EQ(key.Left(kStart), deepest);
 }
 
-TEST(TokenBucket, GivesBackNoMoreThanItsCap) {
+TEST(TokenBucket, RefundsUpToItsCap) {
   SingleKey key(Bucket(10, Rate::PerSecond(10)), kStart);
   key.Check(kStart, 4);
   key.Adjust(kStart, key.ReceiptTime(), -kHuge);
   EXPECT_EQ(key.Left(kStart), 10);
 }
 
-TEST(TokenBucket, ManagesOneAYear) {
+TEST(TokenBucket, SupportsOneTokenPerYear) {
   const Micros year = hours(24) * 365;
   SingleKey key(Bucket(1, Rate::Per(1, year)), kStart);
   key.Check(kStart, 1);
@@ -93,21 +93,21 @@ TEST(TokenBucket, ManagesOneAYear) {
   EXPECT_EQ(key.Left(kStart + year), 1);
 }
 
-TEST(TokenBucket, ManagesAHundredMillionASecond) {
+TEST(TokenBucket, SupportsAHundredMillionTokensPerSecond) {
   SingleKey key(Bucket(1'000'000'000, Rate::PerSecond(100'000'000)), kStart);
   key.Check(kStart, 1'000'000'000);
   EXPECT_EQ(key.Left(kStart + Micros{1}), 100);
   EXPECT_EQ(key.Check(kStart, 101).retry_after, Micros{2});
 }
 
-TEST(TokenBucket, ReportsWaitsPastAllClocksAsTheLongestWait) {
+TEST(TokenBucket, ClampsWaitsToTheLongestWait) {
   SingleKey key(Bucket(2, Rate::Per(1, kMaxWindow)), kMaxTime);
   key.Check(kMaxTime, 2);
   EXPECT_EQ(key.Check(kMaxTime, 1).retry_after, kMaxWindow);
   EXPECT_EQ(key.Check(kMaxTime, 2).retry_after, kMaxWait);
 }
 
-TEST(TokenBucket, KeepsWhatIsLeftWhenItsNumbersChange) {
+TEST(TokenBucket, KeepsRemainingUnitsWhenItsNumbersChange) {
   SingleKey key(Bucket(10, Rate::PerSecond(10)), kStart);
   key.Check(kStart, 7);
   key.ChangeLimit(Bucket(1000, Rate::PerSecond(1)), kStart + seconds(2));
@@ -116,7 +116,7 @@ TEST(TokenBucket, KeepsWhatIsLeftWhenItsNumbersChange) {
   EXPECT_EQ(key.Left(kStart + seconds(2)), 1);
 }
 
-TEST(LeakyBucket, MakesEachCallerWaitForThoseBeforeIt) {
+TEST(LeakyBucket, DelaysEachCallerBehindEarlierOnes) {
   SingleKey key(Limit::LeakyBucket({.capacity = 5, .leak = Rate::PerSecond(2)}).value(), kStart);
   EXPECT_EQ(key.Check(kStart, 1).delay, Micros{0});
   EXPECT_EQ(key.Check(kStart, 3).delay, milliseconds(500));

@@ -5,11 +5,11 @@
 
 namespace sluice::algo {
 
-/// The last boundary at or before `t` of a calendar anchor (day, week, month, year), in UTC, but
-/// not before the epoch.
+/// Returns the last boundary of a calendar anchor (day, week, month, year) at or before `t`, in UTC
+/// and not before the epoch.
 WallTime CalendarStart(Anchor anchor, WallTime t);
 
-/// The first boundary after `t`.
+/// Returns the first boundary after `t`.
 WallTime CalendarEnd(Anchor anchor, WallTime t);
 
 }  // namespace sluice::algo

@@ -75,7 +75,7 @@ TEST(Calendar, NothingBeginsBeforeTheEpoch) {
   EXPECT_EQ(StartOfWindow(Anchor::kYear, epoch + days(364)), epoch);
 }
 
-TEST(Calendar, KnowsTheLastMomentThatThereIs) {
+TEST(Calendar, SupportsTheLastRepresentableTime) {
   const sys_days last = std::chrono::floor<days>(kMaxTime);
   EXPECT_EQ(StartOfWindow(Anchor::kDay, kMaxTime), last);
   EXPECT_EQ(EndOfWindow(Anchor::kYear, kMaxTime), sys_days{2113y / 1 / 1});

@@ -4,16 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "algo/history.h"
+
 namespace sluice::algo::concurrency {
 namespace {
 
-// What is over is erased so many entries at a time: no call has to erase thousands.
-constexpr std::size_t kErasedAtOnce = 64;
-
-std::int64_t Count(WallTime time) { return time.time_since_epoch().count(); }
-
-// A slot that would outlive a new one by more than clocks differ was taken before the clock was
-// set back (or the time to live was cut): it lives as long as a new one.
+// A slot that outlives a new one by more than the clock tolerance was acquired before the clock was
+// set back (or the time to live was reduced): it expires with a new one.
 bool OutlivesNew(const LimitNumbers& limit, WallTime now, const SummedTree<Slot>& slots) {
   return !slots.empty() && slots.back().expires - (now + limit.window) > kClockTolerance;
 }
@@ -36,35 +33,35 @@ void Erase(History& history, const Slot& slot) {
 // Null if it is not there; it may be over.
 const Slot* Find(const History& history, std::uint64_t slot) {
   const SlotExpiry* const found = history.expiries.Find({.id = slot});
-  return found == nullptr ? nullptr : history.slots.Find({Count(found->expires), slot});
+  return found == nullptr ? nullptr : history.slots.Find({MicrosOf(found->expires), slot});
 }
 
 const Slot* FindHeld(const State& state, std::uint64_t slot) {
   if (state.history == nullptr) return nullptr;
   const Slot* const found = Find(*state.history, slot);
-  return found != nullptr && Count(found->expires) >= state.previous ? found : nullptr;
+  return found != nullptr && MicrosOf(found->expires) >= state.previous ? found : nullptr;
 }
 
 void EraseOver(State& state, std::size_t most) {
   History& history = *state.history;
   for (; most > 0 && !history.slots.empty(); --most) {
     const Slot* const first = history.slots.FirstFrom({});
-    if (Count(first->expires) >= state.previous) break;
+    if (MicrosOf(first->expires) >= state.previous) break;
     Erase(history, Slot(*first));
   }
-  if (history.slots.empty() || Count(history.slots.FirstFrom({})->expires) >= state.previous) {
+  if (history.slots.empty() || MicrosOf(history.slots.FirstFrom({})->expires) >= state.previous) {
     state.previous = 0;
   }
 }
 
 void Insert(const LimitNumbers& limit, State& state, std::int64_t cost, std::uint64_t slot) {
   const Slot added{slot, state.at + limit.window, cost};
-  // What is over must be before all that is not, also when the clock was set back.
-  if (Count(added.expires) < state.previous) {
+  // Expired entries must come before live ones, also when the clock was set back.
+  if (MicrosOf(added.expires) < state.previous) {
     EraseOver(state, state.history->slots.size());
     state.previous = 0;
   }
-  // One that is over but still there.
+  // An expired slot that was not erased yet.
   if (const Slot* const over = Find(*state.history, slot)) Erase(*state.history, Slot(*over));
   Add(*state.history, added);
   state.value += cost;
@@ -86,9 +83,9 @@ ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& st
   state.at = now;
   if (state.history == nullptr) return ClockSeen::kForward;
   const auto& slots = state.history->slots;
-  if (!slots.empty()) state.previous = std::max(state.previous, Count(now) + 1);
+  if (!slots.empty()) state.previous = std::max(state.previous, MicrosOf(now) + 1);
   state.value = slots.total() - slots.Before(state.previous).cost;
-  const bool any_live = !slots.empty() && Count(slots.back().expires) >= state.previous;
+  const bool any_live = !slots.empty() && MicrosOf(slots.back().expires) >= state.previous;
   return any_live && OutlivesNew(limit, now, slots) ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 

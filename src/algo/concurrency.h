@@ -2,8 +2,8 @@
 
 #include "algo/operations.h"
 
-/// Slots in the order in which they expire, found by their ids. LimitNumbers::window is a slot's
-/// time to live. All functions take O(log n), but for the first after the clock was set back.
+/// Slots sorted by expiry, with an index by id. LimitNumbers::window is a slot's time to live. All
+/// functions take O(log n), except for the first one after the clock was set back.
 namespace sluice::algo::concurrency {
 
 struct Operations : DefaultOperations {

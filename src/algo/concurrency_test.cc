@@ -15,7 +15,7 @@ Limit Slots(std::int64_t limit) {
   return Limit::Concurrency({.limit = limit, .time_to_live = seconds(10)}).value();
 }
 
-TEST(Concurrency, LetsInAsManyAsThereAreSlots) {
+TEST(Concurrency, AdmitsAsManyAsThereAreSlots) {
   SingleKey key(Slots(2), kStart);
   EXPECT_EQ(key.Check(kStart, 1, 1).outcome, Outcome::kAllowed);
   EXPECT_EQ(key.Check(kStart, 1, 2).outcome, Outcome::kAllowed);
@@ -33,7 +33,7 @@ TEST(Concurrency, ReleasesASlotOnce) {
   EXPECT_EQ(key.Left(kStart), 2);
 }
 
-TEST(Concurrency, FreesASlotThatWasNotReleased) {
+TEST(Concurrency, ExpiresASlotThatWasNotReleased) {
   SingleKey key(Slots(1), kStart);
   key.Check(kStart, 1, 1);
   EXPECT_EQ(key.Check(kStart + seconds(4), 1, 2).retry_after, seconds(6));
@@ -42,7 +42,7 @@ TEST(Concurrency, FreesASlotThatWasNotReleased) {
   EXPECT_EQ(key.Check(kStart + seconds(10), 1, 2).outcome, Outcome::kAllowed);
 }
 
-TEST(Concurrency, RenewsOnlyWhatIsHeld) {
+TEST(Concurrency, RenewsOnlyHeldSlots) {
   SingleKey key(Slots(1), kStart);
   key.Check(kStart, 1, 1);
   EXPECT_TRUE(key.Renew(kStart + seconds(9), 1));
@@ -61,7 +61,7 @@ TEST(Concurrency, WaitsForAsManySlotsAsItNeeds) {
   EXPECT_EQ(key.Check(kStart + seconds(3), 5, 4).retry_after, seconds(9));
 }
 
-TEST(Concurrency, HoldsNoSlotLongerThanItsTimeWhenTheClockIsSetBack) {
+TEST(Concurrency, ASlotDoesNotOutliveItsTimeToLiveWhenTheClockIsSetBack) {
   SingleKey key(Slots(1), kStart);
   key.Check(kStart, 1, 1);
   const WallTime earlier = kStart - hours(1);

@@ -74,7 +74,7 @@ void Operations::Take(const LimitNumbers& /*limit*/, State& state, std::int64_t 
 }
 
 void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
-  // What a grant paid for began no window; what is charged on top of it does.
+  // Units of a grant did not start a window; a charge on top of them does.
   const bool begins = limit.anchor == Anchor::kFirstHit && state.value == 0 && delta > 0 &&
                       at <= state.at && state.at < at + limit.window;
   if (begins) state.at = at;

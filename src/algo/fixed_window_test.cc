@@ -42,7 +42,7 @@ TEST(FixedWindow, MayLastAMicrosecond) {
   EXPECT_EQ(key.Check(kStart + Micros{1}, 1).outcome, Outcome::kAllowed);
 }
 
-TEST(FixedWindow, CountsNoFurtherThanItCan) {
+TEST(FixedWindow, ClampsItsCount) {
   SingleKey key(PerMinute(kMaxAmount), kStart);
   key.Force(kStart, INT64_MAX);
   key.Force(kStart, INT64_MAX);
@@ -51,7 +51,7 @@ TEST(FixedWindow, CountsNoFurtherThanItCan) {
   EXPECT_EQ(key.Left(kStart), kMaxAmount);
 }
 
-TEST(FixedWindow, GivesBackOnlyToTheWindowThatItWasTakenFrom) {
+TEST(FixedWindow, RefundsOnlyToTheWindowOfTheReceipt) {
   SingleKey key(PerMinute(5), kStart);
   key.Check(kStart, 3);
   key.Adjust(kStart + seconds(61), kStart, -3);
@@ -63,13 +63,13 @@ TEST(FixedWindow, GivesBackOnlyToTheWindowThatItWasTakenFrom) {
   EXPECT_EQ(key.Left(kStart + seconds(62)), 5);
 }
 
-TEST(FixedWindow, NeverGoesBackWithAClockThatIsALittleBehind) {
+TEST(FixedWindow, KeepsItsWindowIfTheClockIsSlightlyBehind) {
   SingleKey key(PerMinute(2), kStart);
   key.Check(kStart, 2);
   EXPECT_EQ(key.Check(kStart - seconds(1), 1).retry_after, seconds(61));
 }
 
-TEST(FixedWindow, TakesItsCountAlongWhenTheClockIsSetBack) {
+TEST(FixedWindow, KeepsItsCountWhenTheClockIsSetBack) {
   SingleKey key(PerMinute(2), kStart);
   key.Check(kStart, 2);
   EXPECT_EQ(key.Check(kStart - seconds(90), 1).retry_after, seconds(30));
@@ -94,7 +94,7 @@ TEST(FirstHitWindow, BeginsWithTheFirstCallThatCounts) {
   EXPECT_EQ(key.Check(kStart + seconds(102), 1).reset_after, seconds(60));
 }
 
-TEST(FirstHitWindow, IsGoneWhenAllIsGivenBack) {
+TEST(FirstHitWindow, IsFreshAfterAFullRefund) {
   SingleKey key(PerMinute(2, Anchor::kFirstHit), kStart);
   key.Check(kStart, 2);
   key.Adjust(kStart + seconds(1), kStart, -2);

@@ -7,7 +7,7 @@
 namespace sluice::algo {
 namespace {
 
-// Below so many entries, memory that could be given back is not worth a look.
+// Histories with fewer entries are not shrunk.
 constexpr std::size_t kLargeHistory = 64;
 
 // The moment before which entries are over, if the clock was never set back: see State::previous.
@@ -16,7 +16,7 @@ std::int64_t OverBefore(const LimitNumbers& limit, WallTime now) {
   return over.time_since_epoch().count() + 1;
 }
 
-// How many entries there are, how many of them are not over, and how many there is room for.
+// Number of entries, of live ones, and capacity.
 struct Entries {
   std::size_t live;
   std::size_t room;
@@ -74,7 +74,7 @@ bool Shrink(const LimitNumbers& limit, WallTime now, State& state) {
   if (Advance(limit, now, advanced) == ClockSeen::kSetBack) return false;
   *state.history = LiveOf(advanced);
   advanced.previous = 0;
-  advanced.at = state.at;  // Nothing was taken or given.
+  advanced.at = state.at;  // Nothing was consumed.
   state = advanced;
   return true;
 }

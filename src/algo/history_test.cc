@@ -37,13 +37,13 @@ class HistoryTest : public ::testing::TestWithParam<Algorithm> {
 INSTANTIATE_TEST_SUITE_P(Of, HistoryTest,
                          ::testing::Values(Algorithm::kSlidingWindowLog, Algorithm::kConcurrency));
 
-TEST_P(HistoryTest, GrowsByWhatItSays) {
+TEST_P(HistoryTest, GrowsByTheReportedBytes) {
   for (int i = 0; i < 5000; ++i) {
     TakeAt(kStart + std::chrono::milliseconds(4) * i, static_cast<std::uint64_t>(i + 1));
   }
 }
 
-TEST_P(HistoryTest, GivesTheMemoryBackOfEntriesThatAreOver) {
+TEST_P(HistoryTest, ReleasesTheMemoryOfExpiredEntries) {
   for (int i = 0; i < 1000; ++i) TakeAt(kStart + Micros{i}, static_cast<std::uint64_t>(i + 1));
   TakeAt(kStart + seconds(9), 2000);
   const std::size_t full = BytesOf(history_);

@@ -8,7 +8,7 @@
 namespace sluice::algo::lease {
 namespace {
 
-// The bucket that is left when what is outstanding is not part of it.
+// The bucket without the outstanding tokens.
 LimitNumbers Reduced(const LimitNumbers& limit, const Ledger& ledger) {
   LimitNumbers reduced = limit;
   reduced.cap -= Outstanding(ledger);
@@ -31,7 +31,7 @@ void Refill(const LimitNumbers& limit, WallTime now, State& state, const Ledger&
 ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
   const Micros back = state.at - now;
   if (back > kClockTolerance) {
-    // The clock was set back. What leases have left by the key's own time, they have from now on.
+    // The clock was set back: the remaining durations of leases continue from now.
     for (LedgerEntry& part : ledger.entries) {
       if (part.tokens > 0) part.expires = ClampTime(part.expires - back);
     }
@@ -46,7 +46,7 @@ ClockSeen AdvanceBucket(const LimitNumbers& limit, WallTime now, State& state, L
   return back > kClockTolerance ? ClockSeen::kSetBack : ClockSeen::kForward;
 }
 
-// A window that is over takes nothing back; a sliding counter's weighs on for one window more.
+// A past window accepts no returns, except for the previous window of a sliding counter.
 ClockSeen AdvanceWindow(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger) {
   const ClockSeen seen = algo::Advance(limit, now, state);
   if (seen == ClockSeen::kSetBack) {
@@ -85,7 +85,7 @@ WallTime WindowEnd(const LimitNumbers& limit, const State& state) {
   return algo::FreshAt(limit, used);
 }
 
-void AddPart(Ledger& ledger, WallTime expires, std::int64_t tokens) {
+void AddOutstanding(Ledger& ledger, WallTime expires, std::int64_t tokens) {
   const auto place = std::find_if(
       ledger.entries.begin(), ledger.entries.end(),
       [&](const LedgerEntry& part) { return part.tokens == 0 || part.expires >= expires; });

@@ -19,7 +19,7 @@ constexpr Micros kBetweenRecalls = std::chrono::milliseconds(5);
 constexpr Micros kLongStep = kLongLease / 4;
 constexpr Micros kShortStep = kShortLease / 2;
 constexpr std::int64_t kBesidesWaiting = 16;
-// What nodes say of themselves is believed up to these.
+// Bounds for the values that nodes report.
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostDemand = std::int64_t{1} << 30;
 // A window that ends sooner is not leased from: half of it would be over when the answer arrives.
@@ -48,8 +48,8 @@ std::int64_t NodesAtWork(const Ledger& ledger) {
       {std::int64_t{1}, ledger.holders, ledger.holders_before, ledger.holders_once / 16});
 }
 
-// Whether more than so many fifths of what arrives are asked for. In doubles, as in Redis' Lua:
-// which side of a rounding error it falls on does not matter, but that both stores say the same.
+// Returns whether the demand exceeds this many fifths of the refill. In doubles, as in Redis' Lua:
+// both stores must give the same result, whatever the rounding.
 bool AsksForFifths(const LimitNumbers& limit, const Ledger& ledger, std::int64_t own, int fifths) {
   const auto demand = static_cast<double>(std::max({ledger.demand, ledger.demand_before, own}));
   constexpr double kSecond = 1e6;
@@ -66,7 +66,7 @@ bool IsSaturated(const LimitNumbers& limit, const Ledger& ledger) {
   return ledger.denied + ledger.denied_before > 0 && AsksForFifths(limit, ledger, 0, 5);
 }
 
-/// How fast a key gains what can be taken: `num` in units of 1/den token each µs.
+/// Refill rate of a key: `num` in units of 1/den token per µs.
 struct Growth {
   std::int64_t num = 0;
   std::int64_t den = 1;
@@ -95,15 +95,15 @@ Micros ReserveTime(const Growth& growth, const Ledger& ledger, std::int64_t node
   return num * time >= two_each ? Micros{static_cast<std::int64_t>(time)} : Micros{0};
 }
 
-/// What nodes have in hand when the window ends is lost: the nearer that is, the less they get.
+/// Tokens held at the end of the window are lost: the closer the end, the fewer are granted.
 Micros NoLongerThanWindow(Micros reserve, Micros window_left) {
   return std::min(reserve, std::max(window_left / 3, kLastReserve));
 }
 
-/// Returns what can be taken `ahead` from now if no other caller takes any, rounded down.
+/// Returns the units available at `now + ahead` without other callers, rounded down.
 std::int64_t LeftAhead(const LimitNumbers& limit, WallTime now, const State& state, Micros ahead) {
   if (!IsBucket(limit)) {
-    // What comes after that is left to calls that are decided one by one.
+    // Later refill is left to calls that are decided by the store.
     const WallTime last = WindowEnd(limit, state) - kShortestLease;
     return algo::Left(limit, ahead > Micros{0} ? std::min(now + ahead, last) : now, state);
   }
@@ -190,7 +190,7 @@ std::int64_t SizeOf(const LimitNumbers& limit, const Sizes& sizes, const Request
   const std::int64_t share = (there / 2 + reserve) / sizes.nodes;
   const std::int64_t size = std::max(std::min(request.waiting, there), std::min(want, share));
   const std::int64_t most = std::max(std::min(size, sizes.reach), std::int64_t{0});
-  // Too little for any call that waits is better left to others; not so what will grow.
+  // A grant too small for any waiting call is left to others, unless it will grow.
   return request.waiting > 0 && most < request.least && reserve == 0 ? 0 : most;
 }
 
@@ -211,7 +211,7 @@ bool StaysExact(const LimitNumbers& limit, const State& state, std::int64_t node
          limit.cap < std::max(kSmallestLeased, 4 * std::max(nodes, request.nodes));
 }
 
-// As so many checks would: what was granted on top of the limit is spent first.
+// Like single checks: grants are spent first.
 std::int64_t TakeExactly(const LimitNumbers& limit, WallTime now, State& state,
                          const Request& request) {
   const std::int64_t there = std::max(algo::Left(limit, now, state), std::int64_t{0}) + state.grant;
@@ -243,7 +243,7 @@ void Lend(const LimitNumbers& limit, WallTime now, State& state, Ledger& ledger,
     grant.id.expires = WindowEnd(limit, state);
     grant.good_for = std::min(kLongLease, grant.id.expires - now);
   }
-  AddPart(ledger, grant.id.expires, grant.tokens);
+  AddOutstanding(ledger, grant.id.expires, grant.tokens);
 }
 
 }  // namespace

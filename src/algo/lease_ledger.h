@@ -2,7 +2,7 @@
 
 #include "algo/lease.h"
 
-/// What the entries of the lease arithmetic share.
+/// Helpers shared by lease.cc and lease_grant.cc.
 namespace sluice::algo::lease {
 
 inline bool IsBucket(const LimitNumbers& limit) {
@@ -12,10 +12,10 @@ inline bool IsSliding(const LimitNumbers& limit) {
   return limit.algorithm == Algorithm::kSlidingWindowCounter;
 }
 
-/// Where the window ends that an advanced state is in.
+/// Returns the end of the current window of an advanced state.
 WallTime WindowEnd(const LimitNumbers& limit, const State& state);
 
-/// So many tokens more are outstanding until then.
-void AddPart(Ledger& ledger, WallTime expires, std::int64_t tokens);
+/// Adds outstanding tokens with this expiry.
+void AddOutstanding(Ledger& ledger, WallTime expires, std::int64_t tokens);
 
 }  // namespace sluice::algo::lease

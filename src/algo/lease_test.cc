@@ -51,14 +51,14 @@ struct Lender {
   Ledger ledger;
 };
 
-TEST(Lease, WhatIsOutstandingIsNotRefilled) {
+TEST(Lease, OutstandingTokensAreNotRefilled) {
   Lender key(Bucket(1'000, 1'000));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   ASSERT_GE(grant.tokens, 100);
   EXPECT_EQ(key.Left(kNow + seconds(5)), 1'000 - grant.tokens);
 }
 
-TEST(Lease, WhatWasSpentIsRefilledFromTheReportOn) {
+TEST(Lease, SpentTokensAreRefilledFromTheReportOn) {
   Lender key(Bucket(1'000, 1'000));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   key.ApplyReport(kNow + seconds(1), {.of = grant.id, .spent = 50});
@@ -66,14 +66,14 @@ TEST(Lease, WhatWasSpentIsRefilledFromTheReportOn) {
   EXPECT_EQ(key.Left(kNow + seconds(5)), 1'000 - grant.tokens + 50);
 }
 
-TEST(Lease, WhatExpiresIsRefilledFromThenOn) {
+TEST(Lease, ExpiredTokensAreRefilledFromTheirExpiryOn) {
   Lender key(Bucket(1'000, 10));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   EXPECT_EQ(key.Left(grant.id.expires - Micros{1}), 1'000 - grant.tokens);
   EXPECT_EQ(key.Left(grant.id.expires + seconds(2)), 1'000 - grant.tokens + 20);
 }
 
-TEST(Lease, WhatIsReturnedIsThereAgain) {
+TEST(Lease, ReturnedTokensAreAvailableAgain) {
   Lender key(Bucket(1'000, 1'000));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   key.ApplyReport(kNow + milliseconds(1), {.of = grant.id, .returned = grant.tokens});
@@ -81,14 +81,14 @@ TEST(Lease, WhatIsReturnedIsThereAgain) {
   EXPECT_EQ(Outstanding(key.ledger), 0);
 }
 
-TEST(Lease, AReturnThatComesTooLateIsIgnored) {
+TEST(Lease, ALateReturnIsIgnored) {
   Lender key(Bucket(1'000, 10));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   key.ApplyReport(grant.id.expires, {.of = grant.id, .returned = grant.tokens});
   EXPECT_EQ(key.Left(grant.id.expires), 1'000 - grant.tokens);
 }
 
-TEST(Lease, AReturnToAnotherBookIsIgnored) {
+TEST(Lease, AReturnToAnotherLedgerIsIgnored) {
   Lender key(Bucket(1'000, 10));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   const std::int64_t left = key.Left(kNow);
@@ -97,7 +97,7 @@ TEST(Lease, AReturnToAnotherBookIsIgnored) {
   EXPECT_EQ(key.Left(kNow), left);
 }
 
-TEST(Lease, AResetLeavesWhatIsInHand) {
+TEST(Lease, AResetKeepsOutstandingTokens) {
   Lender key(Bucket(1'000, 10));
   Take(key.limit, key.state, 600, 0);
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
@@ -105,7 +105,7 @@ TEST(Lease, AResetLeavesWhatIsInHand) {
   EXPECT_EQ(key.Left(kNow), 1'000 - grant.tokens);
 }
 
-TEST(Lease, AWindowTakesBackWhatIsItsOwn) {
+TEST(Lease, AWindowAcceptsItsOwnReturns) {
   Lender key(*Limit::FixedWindow({.limit = 1'000, .window = seconds(60)}));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   EXPECT_EQ(grant.id.expires, kNow + seconds(60));
@@ -115,7 +115,7 @@ TEST(Lease, AWindowTakesBackWhatIsItsOwn) {
   EXPECT_EQ(key.Left(kNow + seconds(60)), 1'000);
 }
 
-TEST(Lease, ASlidingCounterTakesBackIntoTheWindowBefore) {
+TEST(Lease, ASlidingCounterAcceptsReturnsToThePreviousWindow) {
   Lender key(*Limit::SlidingWindowCounter({.limit = 1'000, .window = seconds(60)}));
   const Grant grant = key.Fetch(kNow, {.waiting = 100});
   key.ApplyReport(kNow + seconds(60),
@@ -141,7 +141,7 @@ TEST(Lease, AKeyWithAGrantIsDecidedByTheStoreAndSpendsThatFirst) {
   EXPECT_EQ(key.Left(kNow), 1'000);
 }
 
-TEST(Lease, ASaturatedBucketLendsWhatIsStillToCome) {
+TEST(Lease, ASaturatedBucketLeasesFutureRefill) {
   Lender key(Bucket(1'000, 1'000));
   Take(key.limit, key.state, 1'000, 0);
   const Grant grant = key.Fetch(kNow, {.waiting = 1, .demand = 5'000, .denied = 10});
@@ -151,7 +151,7 @@ TEST(Lease, ASaturatedBucketLendsWhatIsStillToCome) {
   EXPECT_LT(key.Left(kNow), 0);
 }
 
-TEST(Lease, ABookThatIsFullKeepsEverythingOutstandingUntilTheLaterEnd) {
+TEST(Lease, AFullLedgerMergesEntriesWithTheLaterExpiry) {
   Lender key(Bucket(1'000'000, 1));
   std::int64_t lent = 0;
   for (int i = 0; i < 40; ++i) {
@@ -307,7 +307,7 @@ void ExpectTrueWait(const Lender& key, WallTime now, const Grant& grant, std::in
   EXPECT_LT(sooner.Left(now + grant.retry_after - Micros{1}), least);
 }
 
-TEST(Lease, KeepsItsPromisesWhateverComes) {
+TEST(Lease, KeepsItsInvariantsOnRandomRequests) {
   for (const std::uint64_t seed : TestSeeds(2'000)) {
     SCOPED_TRACE("SLUICE_TEST_SEED=" + std::to_string(seed));
     RandomChoices choices(seed);

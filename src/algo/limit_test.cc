@@ -56,7 +56,7 @@ TEST(Limit, RaisesTheCapByBursts) {
   EXPECT_EQ(Limit::TokenBucket(spec)->cap(), 117);
 }
 
-TEST(Limit, TakesMultipliersAsTheDecimalsThatTheyAre) {
+TEST(Limit, TreatsMultipliersAsDecimals) {
   // As a double 1.15 · 100 is less than 115.
   TokenBucketSpec spec = kGoodBucket;
   spec.capacity = 100;
@@ -64,7 +64,7 @@ TEST(Limit, TakesMultipliersAsTheDecimalsThatTheyAre) {
   EXPECT_EQ(Limit::TokenBucket(spec)->cap(), 115);
 }
 
-TEST(Limit, HoldsTheExtremesExactly) {
+TEST(Limit, RepresentsTheExtremesExactly) {
   EXPECT_TRUE(Limit::TokenBucket({.capacity = 1, .refill = Rate::Per(1, kMaxWindow)}).ok());
   EXPECT_TRUE(
       Limit::TokenBucket({.capacity = kMaxAmount, .refill = Rate::PerSecond(100'000'000)}).ok());
@@ -95,7 +95,7 @@ TEST(Limit, NamesItsAlgorithm) {
 
 // ---- What is refused, and what the message says
 
-TEST(Limit, RefusesACapacityThatIsNotCountable) {
+TEST(Limit, RejectsAnInvalidCapacity) {
   TokenBucketSpec spec = kGoodBucket;
   spec.capacity = 0;
   EXPECT_EQ(MessageOf(Limit::TokenBucket(spec)),
@@ -108,7 +108,7 @@ TEST(Limit, RefusesACapacityThatIsNotCountable) {
               HasSubstr("capacity"));
 }
 
-TEST(Limit, RefusesARateThatIsNone) {
+TEST(Limit, RejectsAnInvalidRate) {
   TokenBucketSpec spec = kGoodBucket;
   spec.refill = {0, seconds(1)};
   EXPECT_THAT(MessageOf(Limit::TokenBucket(spec)), HasSubstr("refill.tokens"));
@@ -120,7 +120,7 @@ TEST(Limit, RefusesARateThatIsNone) {
               HasSubstr("leak.tokens"));
 }
 
-TEST(Limit, RefusesBurstsThatMakeNoSense) {
+TEST(Limit, RejectsInvalidBursts) {
   TokenBucketSpec spec = kGoodBucket;
   spec.burst_allowance = -1;
   EXPECT_THAT(MessageOf(Limit::TokenBucket(spec)), HasSubstr("burst_allowance"));
@@ -135,7 +135,7 @@ TEST(Limit, RefusesBurstsThatMakeNoSense) {
   EXPECT_THAT(MessageOf(Limit::TokenBucket(spec)), HasSubstr("2^53"));
 }
 
-TEST(Limit, RefusesWindowsThatNeverOrAlwaysEnd) {
+TEST(Limit, RejectsWindowsOfZeroAndOfTooLongDuration) {
   for (const Micros window : {Micros{0}, Micros{-1}, kMaxWindow + Micros{1}, Micros::max()}) {
     EXPECT_THAT(MessageOf(Limit::FixedWindow({.limit = 1, .window = window})), HasSubstr("window"));
     EXPECT_THAT(MessageOf(Limit::SlidingWindowLog({.limit = 1, .window = window})),
@@ -147,19 +147,19 @@ TEST(Limit, RefusesWindowsThatNeverOrAlwaysEnd) {
   }
 }
 
-TEST(Limit, RefusesALengthForAMonth) {
+TEST(Limit, RejectsAWindowWithACalendarAnchor) {
   EXPECT_THAT(MessageOf(Limit::FixedWindow(
                   {.limit = 1, .window = hours(24) * 30, .anchor = Anchor::kMonth})),
               HasSubstr("calendar"));
 }
 
-TEST(Limit, RefusesMoreThanALogOrSlotsMayRemember) {
+TEST(Limit, RejectsLogsAndSlotsAboveTheirMaximum) {
   EXPECT_THAT(MessageOf(Limit::SlidingWindowLog({.limit = kMaxLogLimit + 1, .window = seconds(1)})),
               HasSubstr("1000000"));
   EXPECT_THAT(MessageOf(Limit::Concurrency({.limit = kMaxSlots + 1})), HasSubstr("1000000"));
 }
 
-TEST(Limit, ExplainsARateThatCannotBeHeld) {
+TEST(Limit, ExplainsARateThatCannotBeRepresented) {
   const std::string message =
       MessageOf(Limit::TokenBucket({.capacity = kMaxAmount, .refill = Rate::Per(1, seconds(1))}));
   EXPECT_THAT(message, HasSubstr("1 per 1000000 µs"));
@@ -194,7 +194,7 @@ TEST(Limit, ErrorsNameTheFieldThatTheirMessageBeginsWith) {
 
 // ---- Numbers
 
-TEST(Limit, IsMadeAgainFromItsNumbers) {
+TEST(Limit, RoundTripsThroughItsNumbers) {
   TokenBucketSpec in_steps = kGoodBucket;
   in_steps.refill_interval = hours(24 * 365);
   in_steps.refill = {1'000'003, kMaxWindow};
@@ -214,7 +214,7 @@ TEST(Limit, IsMadeAgainFromItsNumbers) {
   }
 }
 
-TEST(Limit, IsNotMadeFromNumbersThatNoneHas) {
+TEST(Limit, RejectsInvalidNumbers) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const LimitNumbers good = Limit::TokenBucket(kGoodBucket)->numbers();
   for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, kMost}) {
@@ -246,7 +246,7 @@ Rational LargestBelow(const Rational& rate, std::int64_t most) {
   return best;
 }
 
-TEST(Limit, HoldsARateThatDoesNotFitAtTheNextLowerOneThatDoes) {
+TEST(Limit, RoundsARateDownToTheNextRepresentableOne) {
   constexpr std::int64_t kMaxDenominator = 40'000;
   constexpr std::int64_t kCapacity = kMaxAmount / kMaxDenominator;
   int held_count = 0;
@@ -267,7 +267,7 @@ TEST(Limit, HoldsARateThatDoesNotFitAtTheNextLowerOneThatDoes) {
   EXPECT_GT(held_count, 0);
 }
 
-TEST(Limit, NeverHoldsARateHigherThanAsked) {
+TEST(Limit, NeverRoundsARateUp) {
   for (const std::uint64_t seed : TestSeeds(20'000)) {
     RandomChoices choices(seed);
     const TokenBucketSpec spec{.capacity = AnyMagnitude(choices, kMaxAmount),

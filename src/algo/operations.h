@@ -5,8 +5,8 @@
 namespace sluice::algo {
 
 /// The interface of an algorithm for state.cc: a struct `Operations` of static functions that
-/// derives from this one, has Advance, Left, WaitFor, FreshAt and Take besides, and replaces what
-/// is different. state.h says what each of them does.
+/// derives from this one, adds Advance, Left, WaitFor, FreshAt and Take, and overrides defaults.
+/// state.h documents each of them.
 struct DefaultOperations {
   static State Fresh(const LimitNumbers& /*limit*/, WallTime now) { return {.at = now}; }
   static Micros RefillTime(const LimitNumbers& limit) { return limit.window; }

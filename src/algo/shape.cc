@@ -35,8 +35,8 @@ Shapes& TheShapes() {
   return *shapes;
 }
 
-// Entry i is written before shape i is handed out, and never again. Optional, so that those without
-// numbers are zeros, which take no room in the executable and none in memory.
+// Entry i is written once, before shape i is returned. Optional, so that unused entries are zeros,
+// which occupy neither the executable nor memory.
 std::array<std::optional<LimitNumbers>, kMaxShapes + 1> numbers_by_shape;
 
 }  // namespace

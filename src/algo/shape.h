@@ -6,15 +6,16 @@
 
 namespace sluice::algo {
 
-/// Numbers of limits, written down once for the whole process, so that a key can remember in two
-/// bytes under which numbers its state was written. Nothing is ever removed: a process sees few
-/// different limits, and past kMaxShapes keys carry their numbers themselves.
+/// Interned limit numbers of the process, so that a key refers to the numbers of its state in two
+/// bytes. Nothing is ever removed: there are few different limits, and beyond kMaxShapes keys store
+/// their numbers themselves.
 inline constexpr std::uint32_t kMaxShapes = 65535;
 
-/// The shape of these numbers, from 1; 0 when the table is full. Thread-safe.
+/// Returns the shape of these numbers, from 1; 0 if the table is full. Thread-safe.
 std::uint32_t ShapeOf(const LimitNumbers& numbers);
 
-/// For a shape that ShapeOf returned, to a thread that came by it through synchronisation.
+/// Returns the numbers of a shape that ShapeOf returned, on this thread or on one that this thread
+/// synchronized with.
 const LimitNumbers& NumbersOf(std::uint32_t shape);
 
 }  // namespace sluice::algo

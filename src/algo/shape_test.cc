@@ -20,7 +20,7 @@ TEST(ShapeTest, EqualNumbersHaveOneShapeAndDifferentOnesTwo) {
   EXPECT_EQ(NumbersOf(shape), Numbers(1));
 }
 
-TEST(ShapeTest, ThreadsThatMeetNewNumbersTogetherAgreeOnTheirShapes) {
+TEST(ShapeTest, ConcurrentThreadsAgreeOnTheShapesOfNewNumbers) {
   constexpr int kThreads = 4;
   constexpr std::int64_t kLimits = 500;
   std::vector<std::vector<std::uint32_t>> seen(kThreads);

@@ -11,13 +11,13 @@ WallTime StartOf(const LimitNumbers& limit, WallTime t) {
   return t - t.time_since_epoch() % limit.window;
 }
 
-// What the window before still weighs: ⌊previous · (1 − elapsed/window)⌋.
+// Returns the weight of the previous window: ⌊previous · (1 − elapsed/window)⌋.
 std::int64_t Carried(const LimitNumbers& limit, WallTime now, const State& state) {
   const Micros elapsed = std::max(now - state.at, Micros{0});
   return MulDivFloor(state.previous, (limit.window - elapsed).count(), limit.window.count());
 }
 
-// The first time into a window at which what `previous` still weighs is at most `room`:
+// Returns the first offset e into a window at which `previous` weighs at most `room`:
 // previous·(window − e) < (room + 1)·window, solved for e.
 Micros DecayTime(const LimitNumbers& limit, std::int64_t previous, std::int64_t room) {
   if (previous <= room) return Micros{0};
@@ -48,8 +48,8 @@ std::int64_t Plus(std::int64_t used, std::int64_t delta) {
 
 ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& state) {
   const ClockSeen clock = Roll(limit, now, state);
-  // What weighs nothing any more never will again: from here on the key is as if never used, and
-  // must answer a later settlement as a key does that was forgotten meanwhile.
+  // A weight of zero stays zero: the key is fresh from now on, and must treat a later settlement
+  // like a key that was dropped.
   const Micros left = limit.window - std::max(now - state.at, Micros{0});
   if (Wide{state.previous} * left.count() < limit.window.count()) state.previous = 0;
   return clock;

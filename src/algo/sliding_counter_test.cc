@@ -15,7 +15,7 @@ Limit PerTenSeconds(std::int64_t limit) {
   return Limit::SlidingWindowCounter({.limit = limit, .window = seconds(10)}).value();
 }
 
-TEST(SlidingCounter, WeighsTheWindowBeforeByWhatOverlaps) {
+TEST(SlidingCounter, WeighsThePreviousWindowByItsOverlap) {
   SingleKey key(PerTenSeconds(100), kStart);
   key.Check(kStart + seconds(9), 100);
   EXPECT_EQ(key.Left(kStart + seconds(10)), 0);
@@ -40,13 +40,13 @@ TEST(SlidingCounter, WaitsIntoTheNextWindowIfThisOneIsTooFull) {
   EXPECT_EQ(key.Left(kStart + seconds(14) + Micros{1}), 5);
 }
 
-TEST(SlidingCounter, IsFreshWhenNothingWeighsAnyMore) {
+TEST(SlidingCounter, IsFreshWhenThePreviousWindowWeighsNothing) {
   SingleKey key(PerTenSeconds(10), kStart);
   EXPECT_EQ(key.Check(kStart, 1).reset_after, seconds(10) + Micros{1});
   EXPECT_EQ(key.Check(kStart, 1).reset_after, seconds(15) + Micros{1});
 }
 
-TEST(SlidingCounter, GivesBackToThisWindowAndToTheOneBefore) {
+TEST(SlidingCounter, RefundsToThisWindowAndThePreviousOne) {
   SingleKey key(PerTenSeconds(10), kStart);
   key.Check(kStart, 6);
   key.Check(kStart + seconds(10), 2);

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 
+#include "algo/history.h"
+
 namespace sluice::algo::sliding_log {
 namespace {
 
-// Entries beyond the limit come only from what is charged without asking. Past so many of them, a
-// further one is merged with another, so that a key's memory stays bounded.
+// Maximum number of entries beyond the limit, which come from charges only. Further ones are
+// merged, so that a key's memory is bounded.
 constexpr std::size_t kForcedEntries = 4096;
-
-// What is over is erased so many entries at a time: no call has to erase thousands.
-constexpr std::size_t kErasedAtOnce = 64;
-
-std::int64_t Count(WallTime time) { return time.time_since_epoch().count(); }
 
 bool AnyLive(const State& state) {
   const auto& log = state.history->log;
-  return !log.empty() && Count(log.back().at) >= state.previous;
+  return !log.empty() && MicrosOf(log.back().at) >= state.previous;
 }
 
 bool HoldsMostEntries(const LimitNumbers& limit, const State& state) {
@@ -31,12 +28,12 @@ WallTime TimeOf(const State& state, const LogEntry& entry) { return std::min(ent
 void EraseOver(State& state, std::size_t most) {
   auto& log = state.history->log;
   log.EraseBefore(state.previous, most);
-  if (log.empty() || Count(log.FirstFrom({})->at) >= state.previous) state.previous = 0;
+  if (log.empty() || MicrosOf(log.FirstFrom({})->at) >= state.previous) state.previous = 0;
 }
 
-// What is over must be before all that is not.
+// Expired entries must come before live ones.
 void MakeRoomAt(State& state, WallTime at) {
-  if (Count(at) >= state.previous) return;
+  if (MicrosOf(at) >= state.previous) return;
   EraseOver(state, state.history->log.size());
   state.previous = 0;
 }
@@ -60,7 +57,7 @@ ClockSeen Operations::Advance(const LimitNumbers& limit, WallTime now, State& st
       clock = ClockSeen::kSetBack;
     }
   }
-  state.previous = std::max(state.previous, Count(state.at - limit.window) + 1);
+  state.previous = std::max(state.previous, MicrosOf(state.at - limit.window) + 1);
   state.value = log.total() - log.Before(state.previous).cost;
   return clock;
 }
@@ -85,7 +82,7 @@ WallTime Operations::FreshAt(const LimitNumbers& limit, const State& state) {
 void Operations::Commit(const LimitNumbers& /*limit*/, State& state) {
   auto& log = state.history->log;
   if (AnyLive(state) && log.back().at > state.at) {
-    // Merged, because Adjust looks for one entry of a moment.
+    // Merged, because Adjust expects one entry per time.
     EraseOver(state, log.size());
     std::int64_t moved = 0;
     while (!log.empty() && log.back().at >= state.at) {
@@ -125,15 +122,15 @@ WallTime Operations::AdjustableUntil(const LimitNumbers& limit, WallTime at) {
 void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, std::int64_t delta) {
   Commit(limit, state);
   auto& log = state.history->log;
-  const bool may_be_live = Count(at) >= state.previous;
-  const LogEntry* found = may_be_live ? log.Find({.time = Count(at)}) : nullptr;
+  const bool may_be_live = MicrosOf(at) >= state.previous;
+  const LogEntry* found = may_be_live ? log.Find({.time = MicrosOf(at)}) : nullptr;
   if (found == nullptr) {
-    // What a grant paid for left no entry; what is charged on top of it must.
+    // Units of a grant left no entry; a charge on top of them must.
     const bool counts = delta > 0 && at <= state.at && state.at < at + limit.window;
     if (!counts) return;
     MakeRoomAt(state, at);
     if (HoldsMostEntries(limit, state)) {
-      found = log.FirstFrom({.time = Count(at)});
+      found = log.FirstFrom({.time = MicrosOf(at)});
       if (found == nullptr) {
         // The latest one, which moves on.
         const LogEntry last = log.back();
@@ -143,7 +140,7 @@ void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, st
     } else {
       log.Insert({at, 0});
     }
-    if (found == nullptr) found = log.Find({.time = Count(at)});
+    if (found == nullptr) found = log.Find({.time = MicrosOf(at)});
   }
   const LogEntry entry = *found;
   const std::int64_t change = std::clamp(delta, -entry.cost, kMaxAmount - state.value);

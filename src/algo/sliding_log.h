@@ -2,9 +2,8 @@
 
 #include "algo/operations.h"
 
-/// Remembers every call of the last window. Nothing is moved in memory for a call that is denied
-/// or only looks; entries that are over are dropped when something is taken, 64 at a time. All
-/// functions take O(log n).
+/// Remembers every call of the last window. Denied calls and dry runs don't modify the history;
+/// expired entries are dropped when a call consumes, 64 at a time. All functions take O(log n).
 namespace sluice::algo::sliding_log {
 
 struct Operations : DefaultOperations {

@@ -22,13 +22,13 @@ TEST(SlidingLog, CountsACallForExactlyTheWindow) {
   EXPECT_EQ(key.Check(kStart + seconds(10), 1).outcome, Outcome::kAllowed);
 }
 
-TEST(SlidingLog, LetsNoBurstThroughAtABoundary) {
+TEST(SlidingLog, AdmitsNoBurstAtABoundary) {
   SingleKey key(LogOfTenSeconds(5), kStart);
   EXPECT_EQ(key.Check(kStart + seconds(9), 5).outcome, Outcome::kAllowed);
   EXPECT_EQ(key.Check(kStart + seconds(11), 1).outcome, Outcome::kDenied);
 }
 
-TEST(SlidingLog, WaitsUntilEnoughOfTheOldestAreOver) {
+TEST(SlidingLog, WaitsUntilEnoughOfTheOldestExpire) {
   SingleKey key(LogOfTenSeconds(6), kStart);
   for (int i = 0; i < 3; ++i) key.Check(kStart + seconds(i), 2);
   EXPECT_EQ(key.Check(kStart + seconds(3), 1).retry_after, seconds(7));
@@ -37,7 +37,7 @@ TEST(SlidingLog, WaitsUntilEnoughOfTheOldestAreOver) {
   EXPECT_EQ(key.Check(kStart + seconds(3), 6).reset_after, seconds(9));
 }
 
-TEST(SlidingLog, GivesBackToTheCallThatTook) {
+TEST(SlidingLog, RefundsTheEntryOfTheReceipt) {
   SingleKey key(LogOfTenSeconds(6), kStart);
   key.Check(kStart, 3);
   key.Check(kStart + seconds(1), 3);
@@ -46,7 +46,7 @@ TEST(SlidingLog, GivesBackToTheCallThatTook) {
   EXPECT_EQ(key.Left(kStart + seconds(10)), 5);
 }
 
-TEST(SlidingLog, GivesNothingBackForACallThatIsOver) {
+TEST(SlidingLog, DoesNotRefundAnExpiredEntry) {
   SingleKey key(LogOfTenSeconds(6), kStart);
   key.Check(kStart, 3);
   key.Check(kStart + seconds(5), 3);
@@ -70,7 +70,7 @@ TEST(SlidingLog, ForgetsNoCallsWhenTheClockIsSetBack) {
   EXPECT_EQ(key.Check(earlier + seconds(10), 3).outcome, Outcome::kAllowed);
 }
 
-TEST(SlidingLog, GivesBackAllOfACallThatOthersWereMovedTo) {
+TEST(SlidingLog, RefundsAllOfAnEntryThatOthersWereMergedInto) {
   SingleKey key(LogOfTenSeconds(10), kStart);
   key.Check(kStart, 1);
   key.Check(kStart + seconds(1), 1);

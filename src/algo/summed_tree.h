@@ -11,7 +11,10 @@
 
 namespace sluice::algo {
 
-/// Where an entry stands: by time, and by id among those of one time.
+/// Approximate overhead of malloc per block.
+inline constexpr std::size_t kBlockOverhead = 16;
+
+/// Sort key of an entry: time, then id.
 struct EntryKey {
   std::int64_t time = 0;
   std::uint64_t id = 0;
@@ -19,10 +22,9 @@ struct EntryKey {
   friend auto operator<=>(const EntryKey&, const EntryKey&) = default;
 };
 
-/// Entries in the order of their keys, each with a cost: a B+ tree whose nodes know how many
-/// entries they hold and what these cost together. Everything but ForEach and copies takes O(log
-/// n). Up to 64 entries are one array. `Entry` has a `key()`, unique in the tree, and a member
-/// `cost`.
+/// A B+ tree of entries sorted by key, whose nodes have the count and the total cost of their
+/// entries. Everything but ForEach and copying takes O(log n). Up to 64 entries are one array.
+/// `Entry` has a unique `key()` and a member `cost`.
 template <typename Entry>
 class SummedTree {
  public:
@@ -48,14 +50,14 @@ class SummedTree {
   [[nodiscard]] std::size_t size() const { return empty() ? 0 : root_->count; }
   /// Returns the sum of the costs of all entries.
   [[nodiscard]] std::int64_t total() const { return empty() ? 0 : root_->cost; }
-  /// Of a tree that is not empty.
+  /// Returns the last entry. Precondition: not empty.
   [[nodiscard]] const Entry& back() const {
     const Node* node = root_.get();
     while (!node->is_leaf()) node = node->children.back().get();
     return node->entries.back();
   }
 
-  /// Of the entries before a time.
+  /// Returns count and cost of the entries before `time`.
   [[nodiscard]] Sums Before(std::int64_t time) const {
     Sums sums;
     const EntryKey end{time, 0};
@@ -78,7 +80,7 @@ class SummedTree {
     return sums;
   }
 
-  /// The entry at which `cost` is reached, added up from the first on; null if it never is.
+  /// Returns the entry at which the running sum of costs reaches `cost`; null if it never does.
   [[nodiscard]] const Entry* WhereCostReaches(std::int64_t cost) const {
     if (empty() || root_->cost < cost) return nullptr;
     const Node* node = root_.get();
@@ -92,15 +94,15 @@ class SummedTree {
     return &*entry;
   }
 
-  /// The entry of that key, or null.
+  /// Returns the entry with this key, or null.
   [[nodiscard]] const Entry* Find(const EntryKey& key) const {
     const Entry* const found = FirstFrom(key);
     return found != nullptr && found->key() == key ? found : nullptr;
   }
 
-  /// The first entry of that key or a later one, or null.
+  /// Returns the first entry with this key or a later one, or null.
   [[nodiscard]] const Entry* FirstFrom(const EntryKey& key) const {
-    const Entry* after = nullptr;  // The first one of what follows the node.
+    const Entry* after = nullptr;  // The first entry after the node.
     for (const Node* node = root_.get(); node != nullptr;) {
       if (node->is_leaf()) {
         const auto found = node->PlaceOf(key);
@@ -113,7 +115,7 @@ class SummedTree {
     return nullptr;
   }
 
-  /// There must be none of its key.
+  /// Inserts an entry. Precondition: its key is absent.
   void Insert(const Entry& entry) {
     if (empty()) {
       root_ = std::make_unique<Node>();
@@ -131,7 +133,7 @@ class SummedTree {
     root_ = std::move(above);
   }
 
-  /// Gives the entry of that key, which must be there, another cost.
+  /// Changes the cost of an entry. Precondition: it is present.
   void SetCost(const EntryKey& key, std::int64_t cost) {
     const std::int64_t change = cost - Find(key)->cost;
     Node* node = root_.get();
@@ -143,7 +145,7 @@ class SummedTree {
     node->PlaceOf(key)->cost = cost;
   }
 
-  /// The entry of that key must be there.
+  /// Erases an entry. Precondition: it is present.
   void Erase(const EntryKey& key) {
     root_->Erase(key, Find(key)->cost, nodes_);
     if (root_->count == 0) {
@@ -158,7 +160,7 @@ class SummedTree {
     }
   }
 
-  /// Erases entries before a time, the first ones first, but at most so many.
+  /// Erases entries before `time`, oldest first, at most `most` of them.
   void EraseBefore(std::int64_t time, std::size_t most) {
     for (; most > 0 && !empty(); --most) {
       const EntryKey key = root_->front().key();
@@ -174,18 +176,17 @@ class SummedTree {
 
   /// Returns the approximate heap memory in use or reserved (see Reserve).
   [[nodiscard]] std::size_t Bytes() const { return std::max(HeldBytes(), reserved_bytes_); }
-  /// By how much Bytes has to grow before `more` entries are inserted.
+  /// Returns by how much Bytes must grow before `more` entries are inserted.
   [[nodiscard]] std::size_t BytesToGrow(std::size_t more) const {
     const std::size_t needed = BytesWith(more);
     return needed > Bytes() ? needed - Bytes() : 0;
   }
-  /// Counts the bytes for `more` entries from now on: Bytes does not grow while they are inserted.
+  /// Includes the bytes for `more` entries in Bytes, which does not grow while they are inserted.
   void Reserve(std::size_t more) { reserved_bytes_ = Bytes() + BytesToGrow(more); }
 
  private:
-  static constexpr std::size_t kMost = 64;           ///< Entries or children of a node.
-  static constexpr std::size_t kRoom = kMost + 1;    ///< One more before a node is split.
-  static constexpr std::size_t kBlockOverhead = 16;  ///< malloc's own share of a block.
+  static constexpr std::size_t kMost = 64;         ///< Entries or children of a node.
+  static constexpr std::size_t kRoom = kMost + 1;  ///< One more before a node is split.
 
   struct Nodes {
     std::size_t leaves = 0;
@@ -202,7 +203,7 @@ class SummedTree {
 
     [[nodiscard]] bool is_leaf() const { return children.empty(); }
 
-    /// The child whose range the key is in.
+    /// Returns the child whose range contains the key.
     [[nodiscard]] std::size_t ChildFor(const EntryKey& key) const {
       const auto after = std::upper_bound(
           children.begin() + 1, children.end(), key,
@@ -225,7 +226,7 @@ class SummedTree {
       return node->entries.front();
     }
 
-    /// The node that follows this one from now on, if there was no room.
+    /// Returns a new right sibling if the node was split.
     std::unique_ptr<Node> Insert(const Entry& entry, Nodes& nodes) {
       cost += entry.cost;
       ++count;
@@ -234,7 +235,7 @@ class SummedTree {
         const auto place = entries.insert(PlaceOf(entry.key()), entry);
         const bool last = place + 1 == entries.end();
         first = entries.front().key();
-        // Those that come in order leave full nodes behind.
+        // Entries inserted in order leave full nodes.
         return entries.size() > kMost ? SplitAt(last ? kMost : kMost / 2, nodes) : nullptr;
       }
       first = std::min(first, entry.key());
@@ -298,14 +299,14 @@ class SummedTree {
 
     std::int64_t cost = 0;
     std::size_t count = 0;
-    EntryKey first;  ///< No entry is before it.
+    EntryKey first;  ///< Lower bound of the entries' keys.
     std::vector<Entry> entries;
     std::vector<std::unique_ptr<Node>> children;
   };
 
   static constexpr std::size_t kNodeBytes = sizeof(Node) + 2 * kBlockOverhead;
 
-  // A leaf grows by doubling, up to what every node has room for that is not alone.
+  // A single leaf grows by doubling; otherwise nodes have full capacity.
   static std::size_t CapacityFor(std::size_t entries) {
     return entries > kMost / 2 ? kRoom : std::bit_ceil(entries);
   }
@@ -321,7 +322,7 @@ class SummedTree {
     return kNodeBytes + root_->entries.capacity() * sizeof(Entry);
   }
 
-  // At most, after `more` entries were inserted: each may split a leaf, and some the nodes above.
+  // Upper bound after inserting `more` entries: each may split a leaf, and some the nodes above.
   [[nodiscard]] std::size_t BytesWith(std::size_t more) const {
     if (more == 0) return HeldBytes();
     const bool one_leaf = empty() || root_->is_leaf();

@@ -73,7 +73,7 @@ void ExpectSame(const SummedTree<Entry>& tree, const Model& model, RandomChoices
   }
 }
 
-TEST(SummedTree, AgreesWithAMapWhateverIsDone) {
+TEST(SummedTree, AgreesWithAMapOnRandomOperations) {
   for (const std::uint64_t seed : TestSeeds(20)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomChoices choices(seed);
@@ -113,7 +113,7 @@ TEST(SummedTree, AgreesWithAMapWhateverIsDone) {
   }
 }
 
-TEST(SummedTree, CountsWhatItOccupies) {
+TEST(SummedTree, ReportsItsHeapMemory) {
   SummedTree<Entry> tree;
   EXPECT_EQ(tree.Bytes(), 0U);
   constexpr std::int64_t kEntries = 100'000;
@@ -124,7 +124,7 @@ TEST(SummedTree, CountsWhatItOccupies) {
   EXPECT_LE(tree.Bytes(), 10'000U);
 }
 
-TEST(SummedTree, GrowsByNoMoreThanItSays) {
+TEST(SummedTree, GrowsByAtMostTheReportedBytes) {
   RandomChoices choices(1);
   SummedTree<Entry> tree;
   for (int i = 0; i < 20'000; ++i) {

@@ -32,10 +32,10 @@ constexpr std::array<std::string_view, 7> LabelsOf(CallOutcome /*any*/) {
 
 /// Calls and clients of one event loop.
 struct CallCounters {
-  By<Protocol, By<CallOutcome, Counter>> calls;
-  By<Protocol, Counter> protocol_errors;
-  By<wire::Http2Abuse, Counter> http2_abuses;
-  By<Protocol, Counter> token_failures;
+  EnumArray<Protocol, EnumArray<CallOutcome, Counter>> calls;
+  EnumArray<Protocol, Counter> protocol_errors;
+  EnumArray<wire::Http2Abuse, Counter> http2_abuses;
+  EnumArray<Protocol, Counter> token_failures;
 
   void operator+=(const CallCounters& other) { AddMetrics(other, *this); }
   static constexpr auto Metrics() {

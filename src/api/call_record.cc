@@ -30,7 +30,7 @@ float UtilizationOf(const Verdict& verdict) {
 }
 
 telemetry::ConsumerUse ConsumerOf(const CheckRequest& check, std::size_t i) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const rules::Rule* const rule = check.matched(i).rule;
   return {.rule = RuleOf(rule),
           .tag = use.key.tag,
@@ -68,7 +68,7 @@ telemetry::DecisionRecord RecordOf(Protocol protocol, const CheckRequest& check,
                                    .rules = rules};
   if (!check.uses().empty()) {
     const std::size_t i = check.decision.index;
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     const match::MatchedLimit& matched = check.matched(i);
     const Verdict& verdict = check.decision.tightest;
     record.rule = RuleOf(matched.rule);

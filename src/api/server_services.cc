@@ -5,7 +5,7 @@ namespace sluice::api {
 void AddCounted(const identity::Identifier& identifier, limiter::CheckRequest& check) {
   const auto key = check.Find("api_key");
   if (key && !check.Find("api_key_hash")) {
-    identity::KeyDigest::Room room;
+    identity::KeyDigest::Buffer room;
     const std::string_view shown = identifier.ShownKey(*key, room);
     if (shown.data() != key->data()) check.Add("api_key_hash", shown);
   }

@@ -43,7 +43,7 @@ inline constexpr std::string_view kHexCapitals = "0123456789ABCDEF";
   return upper;
 }
 
-/// Whether two ASCII texts differ at most in upper and lower case.
+/// Compares ASCII texts, ignoring case.
 [[nodiscard]] constexpr bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -52,7 +52,7 @@ inline constexpr std::string_view kHexCapitals = "0123456789ABCDEF";
   return true;
 }
 
-/// The value of a hexadecimal digit, or -1.
+/// Returns the value of a hexadecimal digit, or -1.
 [[nodiscard]] constexpr int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -60,7 +60,7 @@ inline constexpr std::string_view kHexCapitals = "0123456789ABCDEF";
   return -1;
 }
 
-/// The byte that the first two characters of `text` stand for in hexadecimal, or -1.
+/// Returns the byte encoded by the first two hexadecimal digits of `text`, or -1.
 [[nodiscard]] constexpr int HexByte(std::string_view text) {
   if (text.size() < 2 || HexDigit(text[0]) < 0 || HexDigit(text[1]) < 0) return -1;
   return HexDigit(text[0]) * 16 + HexDigit(text[1]);

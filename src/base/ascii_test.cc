@@ -21,7 +21,7 @@ TEST(AsciiTest, LettersAreEqualInUpperAndLowerCase) {
   EXPECT_FALSE(EqualIgnoringCase("a", "ab"));
 }
 
-TEST(AsciiTest, HexadecimalGoesBothWays) {
+TEST(AsciiTest, HexadecimalRoundTrips) {
   for (int byte = 0; byte <= 0xFF; ++byte) {
     std::string lower;
     std::string upper;

@@ -8,8 +8,8 @@ namespace sluice {
 
 void AppendBase64Url(std::string_view bytes, std::string& out);
 
-/// Appends the bytes that `text` stands for. False if it is not base64url, or not its canonical
-/// form: one token must not have two texts.
+/// Decodes `text` and appends the bytes. Returns false if it is not base64url in canonical form:
+/// one token must not have two encodings.
 [[nodiscard]] bool DecodeBase64Url(std::string_view text, std::string& out);
 
 }  // namespace sluice

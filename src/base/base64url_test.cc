@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-TEST(Base64UrlTest, BytesOfEachLengthGoBothWays) {
+TEST(Base64UrlTest, BytesOfEachLengthRoundTrip) {
   std::string bytes;
   for (int i = 0; i < 300; ++i) {
     std::string text;
@@ -25,7 +25,7 @@ TEST(Base64UrlTest, TextsAreThoseOfRfc4648WithoutPadding) {
   EXPECT_EQ(text, "Zm9vYmFy-_8");
 }
 
-TEST(Base64UrlTest, OtherTextsOfTheSameBytesAreRefused) {
+TEST(Base64UrlTest, NonCanonicalTextsAreRejected) {
   std::string out;
   for (const char* wrong : {"Z", "Zh", "Zm9", "Zg==", "+/+/", "Zm 9", "Zm9v\n", "Zm9vZ"}) {
     EXPECT_FALSE(DecodeBase64Url(wrong, out)) << wrong;

@@ -22,9 +22,11 @@ const SystemClock& TheSystemClock() {
   return clock;
 }
 
-SteadyTime SteadyClock::Now() noexcept { return SteadyTime(std::chrono::floor<Micros>(Precise())); }
+SteadyTime SteadyClock::Now() noexcept {
+  return SteadyTime(std::chrono::floor<Micros>(NowInNanos()));
+}
 
-std::chrono::nanoseconds SteadyClock::Precise() noexcept { return Read(CLOCK_BOOTTIME); }
+std::chrono::nanoseconds SteadyClock::NowInNanos() noexcept { return Read(CLOCK_BOOTTIME); }
 
 Micros MonotonicMicros() noexcept { return std::chrono::floor<Micros>(Read(CLOCK_MONOTONIC)); }
 

@@ -17,21 +17,19 @@ const SystemClock& TheSystemClock();
 
 class SteadyClock;
 
-/// A moment that deadlines and durations are measured by. It says nothing about the date, and can't
-/// be mistaken for a WallTime.
+/// A time for deadlines and durations. Unrelated to the date; a distinct type from WallTime.
 using SteadyTime = std::chrono::time_point<SteadyClock, Micros>;
 
-/// Never jumps, whatever happens to the date, and goes on while the machine sleeps: what was
-/// promised until a deadline is over after it.
+/// Monotonic, and continues while the machine is suspended: a deadline passes during suspension,
+/// too.
 class SteadyClock {
  public:
   [[nodiscard]] static SteadyTime Now() noexcept;
-  /// The same clock for those who measure what takes less than a microsecond; since some moment in
-  /// the past.
-  [[nodiscard]] static std::chrono::nanoseconds Precise() noexcept;
+  /// Returns the time of the same clock in nanoseconds since an arbitrary epoch, for measurements.
+  [[nodiscard]] static std::chrono::nanoseconds NowInNanos() noexcept;
 };
 
-/// Since the machine started, not counting when it slept: the clock that systemd compares by.
+/// Returns the time since boot without suspension (CLOCK_MONOTONIC), as systemd expects it.
 [[nodiscard]] Micros MonotonicMicros() noexcept;
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-TEST(SystemClockTest, ItTellsTheSystemsTime) {
+TEST(SystemClockTest, ItReturnsTheSystemsTime) {
   const auto before = std::chrono::floor<Micros>(std::chrono::system_clock::now());
   const WallTime now = TheSystemClock().Now();
   const auto after = std::chrono::system_clock::now();
@@ -20,7 +20,7 @@ TEST(SystemClockTest, ItsTimeIsInTheRangeThatLimitsHold) {
   EXPECT_LT(TheSystemClock().Now(), kMaxTime);
 }
 
-TEST(SystemClockTest, EverybodyGetsTheSameOne) { EXPECT_EQ(&TheSystemClock(), &TheSystemClock()); }
+TEST(SystemClockTest, ThereIsOneInstance) { EXPECT_EQ(&TheSystemClock(), &TheSystemClock()); }
 
 TEST(SteadyClockTest, ItGoesForwardAtTheSystemsPace) {
   const auto before = std::chrono::steady_clock::now();

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// A number that one thread writes and any may read: adding is a load and a store, without the lock
-/// on the bus that several writers would need. A copy has the value of that moment.
+/// A number with a single writer thread, readable from any thread. Adding is a plain load and
+/// store, without an atomic read-modify-write. A copy has the value at the time of copying.
 template <std::integral Int>
 class SingleWriter {
  public:

@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-TEST(DecimalTest, DecimalsAreTakenAsTheyAreWritten) {
+TEST(DecimalTest, DecimalsAreParsedExactly) {
   EXPECT_EQ(ParseDecimal("1.67"), (Decimal{167, 2}));
   EXPECT_EQ(ParseDecimal("100"), (Decimal{100, 0}));
   EXPECT_EQ(ParseDecimal("2.50"), (Decimal{25, 1}));
@@ -18,7 +18,7 @@ TEST(DecimalTest, DecimalsAreTakenAsTheyAreWritten) {
   EXPECT_EQ(ParseDecimal("0.1"), (Decimal{1, 1}));
 }
 
-TEST(DecimalTest, WhatIsNoDecimalIsRefused) {
+TEST(DecimalTest, InvalidDecimalsAreRejected) {
   for (const char* text : {"",
                            " ",
                            "abc",

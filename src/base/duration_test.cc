@@ -35,20 +35,20 @@ TEST(DurationTest, DurationsHaveUnitsOrArePlain) {
   EXPECT_EQ(ParseDuration("1500", milliseconds(1)), milliseconds(1500));
 }
 
-TEST(DurationTest, WithoutAPlainUnitANumberNeedsOne) {
+TEST(DurationTest, WithoutADefaultUnitANumberNeedsOne) {
   EXPECT_EQ(ParseDuration("60"), std::nullopt);
   EXPECT_EQ(ParseDuration("0"), std::nullopt);
   EXPECT_EQ(ParseDuration("0s"), Micros{0});
 }
 
-TEST(DurationTest, WhatIsNoDurationIsRefused) {
+TEST(DurationTest, InvalidDurationsAreRejected) {
   for (const char* text :
        {"", " ", "soon", "5 parsecs", "5m5", "m5", "1h-30m", "-5s", "0.0000001", "month"}) {
     EXPECT_EQ(Duration(text), std::nullopt) << text;
   }
 }
 
-TEST(DurationTest, ADurationThatIsTooLongStaysTooLong) {
+TEST(DurationTest, ATooLongDurationIsClampedAboveTheMaximum) {
   EXPECT_GT(Duration("9000000000000000"), kMaxWindow);
   EXPECT_GT(Duration("99999999999d99999999999d"), kMaxWindow);
   EXPECT_LT(Duration("-5"), Micros{0});

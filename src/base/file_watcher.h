@@ -17,17 +17,16 @@ namespace sluice {
 inline constexpr Micros kPollInterval = std::chrono::milliseconds(250);
 
 struct FileWatcherOptions {
-  /// A changed file is read once it has been left alone for this long: its writer should be done.
+  /// A changed file is read once it has not changed for this long: its writer should be done.
   Micros settle = std::chrono::milliseconds(500);
   /// A file that changes all the time is read this long after its first change.
   Micros longest_wait = std::chrono::seconds(3);
   std::size_t max_bytes = std::size_t{256} << 20;
 };
 
-/// Notices that the content of files changes, whichever way: written in place, replaced by a
-/// rename, reached through another symbolic link (also of a directory), deleted and created again.
-/// Compares inodes, sizes and times, and the content of files that changed in the last seconds.
-/// Has no thread.
+/// Detects changes of the content of files: written in place, replaced by a rename, reached through
+/// another symbolic link (also of a directory), deleted and created again. Compares inodes, sizes
+/// and times, and the content of files that changed in the last seconds. Has no thread.
 class FileWatcher {
  public:
   explicit FileWatcher(WatchedFiles files, FileWatcherOptions options = {})
@@ -36,8 +35,8 @@ class FileWatcher {
   /// Returns the content if it differs from the one returned last; the first time, as it is.
   /// Returns nothing while the files are being written. Expected every kPollInterval.
   std::optional<FileChange> Poll(SteadyTime now);
-  /// Returns the content now, returned before or not. Of files that change as fast as they are read
-  /// it may be inconsistent; a later Poll returns the rest.
+  /// Returns the current content, even if it was returned before. It may be inconsistent if files
+  /// change while they are read; a later Poll returns the change.
   FileChange ReadNow(SteadyTime now);
 
  private:

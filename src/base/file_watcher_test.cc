@@ -80,7 +80,7 @@ class FileWatcherTest : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(FileWatcherTest, TheFirstLookTellsWhatTheFileIs) {
+TEST_F(FileWatcherTest, TheFirstPollReturnsTheContent) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   Watch(folder_ / "rules.yaml");
   EXPECT_THAT(watcher_->Poll(now_), Optional(Content("one")));
@@ -98,7 +98,7 @@ TEST_F(FileWatcherTest, TheFilesOfADirectoryAreReportedTogether) {
   EXPECT_EQ(FilesWithin(std::chrono::seconds(5)), std::nullopt);
 }
 
-TEST_F(FileWatcherTest, EveryChangeInADirectoryIsNoticed) {
+TEST_F(FileWatcherTest, EveryChangeInADirectoryIsDetected) {
   WatchDirectory(folder_.path().string());
   EXPECT_THAT(FilesWithin(), Optional(Eq("")));
   WriteInPlace(folder_ / "a.yaml", "1");
@@ -113,7 +113,7 @@ TEST_F(FileWatcherTest, EveryChangeInADirectoryIsNoticed) {
   EXPECT_THAT(FilesWithin(), Optional(Eq("c.yaml=3")));
 }
 
-TEST_F(FileWatcherTest, ADirectoryThatKubernetesFillsIsOne) {
+TEST_F(FileWatcherTest, AConfigMapDirectoryIsOneChange) {
   ConfigMapVolume volume(folder_.path() / "mount", "config.yaml", "one");
   WatchDirectory(folder_ / "mount");
   EXPECT_THAT(FilesWithin(), Optional(Eq("config.yaml=one")));
@@ -136,7 +136,7 @@ TEST_F(FileWatcherTest, ADirectoryWatchedThroughALinkMayBeAnotherOne) {
   EXPECT_THAT(FilesWithin(), Optional(Eq("a.yaml=2")));
 }
 
-TEST_F(FileWatcherTest, ADirectoryThatIsNotThereIsAnError) {
+TEST_F(FileWatcherTest, AMissingDirectoryIsAnError) {
   WatchDirectory(folder_ / "config");
   EXPECT_THAT(FilesWithin(), Optional(HasSubstr("can't be read: No such file or directory")));
   fs::create_directory(folder_ / "config");
@@ -153,7 +153,7 @@ TEST_F(FileWatcherTest, NothingIsReportedAsLongAsNothingChanges) {
   EXPECT_EQ(Within(std::chrono::seconds(10)), std::nullopt);
 }
 
-TEST_F(FileWatcherTest, WritingInPlaceIsNoticed) {
+TEST_F(FileWatcherTest, WritingInPlaceIsDetected) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -161,7 +161,7 @@ TEST_F(FileWatcherTest, WritingInPlaceIsNoticed) {
   EXPECT_THAT(Within(), Optional(Content("another")));
 }
 
-TEST_F(FileWatcherTest, ContentOfTheSameLengthWrittenInTheSameMomentIsNoticed) {
+TEST_F(FileWatcherTest, ContentOfTheSameLengthWrittenAtTheSameTimeIsDetected) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -179,7 +179,7 @@ TEST_F(FileWatcherTest, TheSameContentWrittenAgainIsNoChange) {
   EXPECT_EQ(Within(), std::nullopt);
 }
 
-TEST_F(FileWatcherTest, ReplacementByRenameIsNoticedEachTime) {
+TEST_F(FileWatcherTest, ReplacementByRenameIsDetectedEachTime) {
   WriteInPlace(folder_ / "rules.yaml", "0");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -189,7 +189,7 @@ TEST_F(FileWatcherTest, ReplacementByRenameIsNoticedEachTime) {
   }
 }
 
-TEST_F(FileWatcherTest, AConfigMapUpdateIsNoticedEachTime) {
+TEST_F(FileWatcherTest, AConfigMapUpdateIsDetectedEachTime) {
   ConfigMapVolume volume(folder_ / "mount", "rules.yaml", "0");
   Watch(volume.file());
   ASSERT_THAT(Within(), Optional(Content("0")));
@@ -199,7 +199,7 @@ TEST_F(FileWatcherTest, AConfigMapUpdateIsNoticedEachTime) {
   }
 }
 
-TEST_F(FileWatcherTest, ALinkToADirectoryThatLeadsElsewhereIsNoticed) {
+TEST_F(FileWatcherTest, ARetargetedDirectoryLinkIsDetected) {
   for (const char* release : {"v1", "v2"}) {
     fs::create_directory(folder_ / release);
     WriteInPlace((folder_ / release) + "/rules.yaml", release);
@@ -216,7 +216,7 @@ TEST_F(FileWatcherTest, ALinkToADirectoryThatLeadsElsewhereIsNoticed) {
   EXPECT_EQ(Within(), std::nullopt);
 }
 
-TEST_F(FileWatcherTest, WhoAsksNowIsAnsweredAlsoWhileTheFileIsWritten) {
+TEST_F(FileWatcherTest, ReadNowReturnsContentWhileTheFileIsWritten) {
   WriteByRename(folder_ / "rules.yaml", "0");
   std::atomic<bool> over = false;
   std::thread writer([&] {
@@ -243,7 +243,7 @@ TEST_F(FileWatcherTest, ADeletedFileIsReportedAndSoIsTheNextOne) {
   EXPECT_THAT(Within(), Optional(Content("one")));
 }
 
-TEST_F(FileWatcherTest, AFileThatIsMissingForAnInstantIsNotMissed) {
+TEST_F(FileWatcherTest, AFileThatIsMissingForAnInstantIsNotReported) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -254,14 +254,14 @@ TEST_F(FileWatcherTest, AFileThatIsMissingForAnInstantIsNotMissed) {
   EXPECT_THAT(Within(), Optional(Content("two")));
 }
 
-TEST_F(FileWatcherTest, AFileThatComesLaterIsNoticed) {
+TEST_F(FileWatcherTest, AFileThatIsCreatedLaterIsDetected) {
   Watch(folder_ / "rules.yaml");
   EXPECT_THAT(Within(), Error("No such file"));
   WriteInPlace(folder_ / "rules.yaml", "at last");
   EXPECT_THAT(Within(), Optional(Content("at last")));
 }
 
-TEST_F(FileWatcherTest, ADirectoryThatIsMadeAnewIsNoticed) {
+TEST_F(FileWatcherTest, ARecreatedDirectoryIsDetected) {
   fs::create_directories(folder_ / "etc/sluice");
   WriteInPlace(folder_ / "etc/sluice/rules.yaml", "one");
   Watch(folder_ / "etc/sluice/rules.yaml");
@@ -276,7 +276,7 @@ TEST_F(FileWatcherTest, ADirectoryThatIsMadeAnewIsNoticed) {
   EXPECT_THAT(Within(), Optional(Content("three")));
 }
 
-TEST_F(FileWatcherTest, ADirectoryThatIsReplacedByARenameIsNoticed) {
+TEST_F(FileWatcherTest, ADirectoryReplacedByARenameIsDetected) {
   for (const char* name : {"etc", "new"}) {
     fs::create_directory(folder_ / name);
     WriteInPlace((folder_ / name) + "/rules.yaml", name);
@@ -290,7 +290,7 @@ TEST_F(FileWatcherTest, ADirectoryThatIsReplacedByARenameIsNoticed) {
   EXPECT_THAT(Within(), Optional(Content("edited")));
 }
 
-TEST_F(FileWatcherTest, TheOtherNameOfAFileIsNoHidingPlace) {
+TEST_F(FileWatcherTest, WritingThroughAHardLinkIsDetected) {
   WriteInPlace(folder_ / "rules.yaml", "one");
   fs::create_directory(folder_ / "elsewhere");
   fs::create_hard_link(folder_ / "rules.yaml", folder_ / "elsewhere/other.yaml");
@@ -300,7 +300,7 @@ TEST_F(FileWatcherTest, TheOtherNameOfAFileIsNoHidingPlace) {
   EXPECT_THAT(Within(), Optional(Content("another")));
 }
 
-TEST_F(FileWatcherTest, WhatIsWrittenInABurstIsReadOnce) {
+TEST_F(FileWatcherTest, ABurstOfWritesIsReadOnce) {
   WriteInPlace(folder_ / "rules.yaml", "0");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -384,7 +384,7 @@ TEST_F(FileWatcherTest, SeveralFilesAreReportedTogether) {
   EXPECT_THAT(FilesWithin(), Optional(HasSubstr("can't be read")));
 }
 
-TEST_F(FileWatcherTest, AFileThatNeverRestsIsReadAllTheSame) {
+TEST_F(FileWatcherTest, AFileThatChangesConstantlyIsReadEventually) {
   WriteInPlace(folder_ / "rules.yaml", "0");
   Watch(folder_ / "rules.yaml");
   ASSERT_TRUE(Within());
@@ -422,7 +422,7 @@ class ReportedChanges {
   std::vector<FileChange> changes_;
 };
 
-TEST(WatchThreadTest, TellsWhatTheFileIsAndWhatItBecomes) {
+TEST(WatchThreadTest, ReportsTheContentAndItsChanges) {
   const Folder folder;
   ConfigMapVolume volume(folder / "mount", "rules.yaml", "0");
   ReportedChanges reported;
@@ -448,7 +448,7 @@ TEST(WatchThreadTest, SeveralFilesAreWatchedIndependently) {
   ASSERT_TRUE(first.Becomes("1"));
 }
 
-TEST(WatchThreadTest, EndsAtOnceAlsoWhenTheNextPollIsHoursAway) {
+TEST(WatchThreadTest, StopsImmediatelyEvenIfTheNextPollIsHoursAway) {
   const Folder folder;
   WriteInPlace(folder / "rules.yaml", "one");
   ReportedChanges reported;

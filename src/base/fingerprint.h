@@ -8,11 +8,11 @@
 
 namespace sluice {
 
-/// SHA-256 in hexadecimal digits, as sha256sum prints it: what an operator can compare.
+/// Returns the SHA-256 in hexadecimal digits, as sha256sum prints it.
 [[nodiscard]] std::string Fingerprint(std::string_view content);
-/// Of the names and contents of files.
+/// Returns the SHA-256 of names and contents of files.
 [[nodiscard]] std::string Fingerprint(std::span<const FileContent> files);
-/// Of its files; empty if they can't be read.
+/// Returns the fingerprint of the files; empty if they can't be read.
 [[nodiscard]] std::string Fingerprint(const FileChange& change);
 
 }  // namespace sluice

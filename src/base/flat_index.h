@@ -8,56 +8,56 @@
 
 namespace sluice {
 
-/// A hash table with open addressing for tables that are filled once and then only read: any thread
-/// may read it then. Its owner says what a `Place` is (default-constructed it is empty(), and it
-/// is no longer when something lies there), how it is hashed, and which one is meant. At most half
-/// full, so that a search is short.
-template <typename Place>
+/// A hash table with open addressing that is filled once and then only read, from any thread. The
+/// owner supplies the `Slot` type (empty() if and only if default-constructed), the hashes and the
+/// comparison. At most half full, so that probe sequences are short.
+template <typename Slot>
 class FlatIndex {
  public:
   FlatIndex() = default;
-  /// With room for so many.
-  explicit FlatIndex(std::size_t count) : places_(std::bit_ceil(count * 2 + 2)) {}
+  /// Reserves slots for `count` elements.
+  explicit FlatIndex(std::size_t count) : slots_(std::bit_ceil(count * 2 + 2)) {}
 
-  /// The place that `is_it`; null if there is none.
-  template <typename IsIt>
-  [[nodiscard]] const Place* Find(std::uint64_t hash, const IsIt& is_it) const {
-    if (places_.empty()) return nullptr;
-    const std::size_t mask = places_.size() - 1;
+  /// Returns the slot for which `matches` is true, or null.
+  template <typename Matches>
+  [[nodiscard]] const Slot* Find(std::uint64_t hash, const Matches& matches) const {
+    if (slots_.empty()) return nullptr;
+    const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-      const Place& place = places_[i];
-      if (place.empty()) return nullptr;
-      if (is_it(place)) return &place;
+      const Slot& slot = slots_[i];
+      if (slot.empty()) return nullptr;
+      if (matches(slot)) return &slot;
     }
   }
 
-  /// The place that `is_it`, or the empty one where it belongs. Only if there is room for it.
-  template <typename IsIt>
-  [[nodiscard]] Place& FindOrEmpty(std::uint64_t hash, const IsIt& is_it) {
-    const std::size_t mask = places_.size() - 1;
+  /// Returns the slot for which `matches` is true, or the empty slot for it. Precondition: there is
+  /// an empty slot.
+  template <typename Matches>
+  [[nodiscard]] Slot& FindOrEmpty(std::uint64_t hash, const Matches& matches) {
+    const std::size_t mask = slots_.size() - 1;
     std::size_t i = hash & mask;
-    while (!places_[i].empty() && !is_it(places_[i])) i = (i + 1) & mask;
-    return places_[i];
+    while (!slots_[i].empty() && !matches(slots_[i])) i = (i + 1) & mask;
+    return slots_[i];
   }
 
-  /// An empty place for something that is not there yet.
-  [[nodiscard]] Place& Empty(std::uint64_t hash) {
-    return FindOrEmpty(hash, [](const Place&) { return false; });
+  /// Returns an empty slot for an element that is absent.
+  [[nodiscard]] Slot& Empty(std::uint64_t hash) {
+    return FindOrEmpty(hash, [](const Slot&) { return false; });
   }
 
-  /// Makes room for `count` in all.
+  /// Grows to hold `count` elements in total.
   template <typename HashOf>
   void GrowFor(std::size_t count, const HashOf& hash_of) {
-    if (count * 2 <= places_.size()) return;
-    std::vector<Place> old(std::bit_ceil(count * 4));
-    old.swap(places_);
-    for (Place& place : old) {
-      if (!place.empty()) Empty(hash_of(place)) = std::move(place);
+    if (count * 2 <= slots_.size()) return;
+    std::vector<Slot> old(std::bit_ceil(count * 4));
+    old.swap(slots_);
+    for (Slot& slot : old) {
+      if (!slot.empty()) Empty(hash_of(slot)) = std::move(slot);
     }
   }
 
  private:
-  std::vector<Place> places_;  ///< Their number is a power of two.
+  std::vector<Slot> slots_;  ///< Its size is a power of two.
 };
 
 }  // namespace sluice

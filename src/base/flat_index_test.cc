@@ -18,7 +18,7 @@ auto With(std::uint32_t key) {
   return [key](const Place& place) { return place.key == key; };
 }
 
-TEST(FlatIndexTest, AnEmptyOneFindsNothing) {
+TEST(FlatIndexTest, AnEmptyIndexFindsNothing) {
   EXPECT_EQ(FlatIndex<Place>().Find(3, With(3)), nullptr);
   EXPECT_EQ(FlatIndex<Place>(0).Find(3, With(3)), nullptr);
 }
@@ -38,7 +38,7 @@ TEST(FlatIndexTest, EverythingIsFoundHoweverItGrowsAndCollides) {
   EXPECT_EQ(index.Find(5, With(1001)), nullptr);
 }
 
-TEST(FlatIndexTest, WhatIsThereIsFoundInsteadOfAnEmptyPlace) {
+TEST(FlatIndexTest, APresentElementIsFoundInsteadOfAnEmptySlot) {
   FlatIndex<Place> index(2);
   index.Empty(1) = {8, 1};
   index.FindOrEmpty(1, With(8)).value = 2;

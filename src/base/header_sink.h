@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-/// Takes the headers of an answer, one after the other.
+/// Receives the headers of a response.
 class HeaderSink {
  public:
   virtual HeaderSink& Add(std::string_view name, std::string_view value) = 0;

@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-/// The upper ends of the buckets, each included: 1, 2, 5, 10 … from a microsecond to 100 ms. Above
-/// the last one there is a bucket without an end.
+/// Inclusive upper bounds of the buckets: 1, 2, 5, 10 … from a microsecond to 100 ms. The bucket
+/// above the last one is unbounded.
 inline constexpr auto kBucketEnds = [] {
   std::array<std::chrono::nanoseconds, 16> ends{};
   std::int64_t decade = 1000;
@@ -24,24 +24,24 @@ inline constexpr auto kBucketEnds = [] {
 }();
 inline constexpr std::size_t kBuckets = kBucketEnds.size() + 1;
 
-/// The values of a histogram with other buckets. `counts` has one more than `ends`: the durations
-/// above the last.
+/// The values of a histogram with custom buckets. `counts` has one more element than `ends`, for
+/// durations above the last bound.
 struct BucketCounts {
   std::span<const std::chrono::microseconds> ends{};
   std::span<const std::uint64_t> counts{};
   std::chrono::nanoseconds sum{};
 };
 
-/// Durations by bucket. One thread records, any may read; a copy has the values of that moment. A
-/// reader may find the sum a recording ahead of the buckets or behind them.
+/// Counts of durations by bucket. One thread records, any thread may read. A copy has the values at
+/// the time of copying; its sum may differ from the buckets by one recording.
 class Histogram {
  public:
   void Record(std::chrono::nanoseconds took);
   void operator+=(const Histogram& other);
 
-  /// The durations in one bucket.
+  /// Returns the count of one bucket.
   [[nodiscard]] std::uint64_t bucket(std::size_t index) const { return buckets_[index]; }
-  /// All durations. Counted from the buckets, so the two always agree.
+  /// Returns the sum of all buckets.
   [[nodiscard]] std::uint64_t count() const;
   [[nodiscard]] std::chrono::nanoseconds sum() const {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(sum_.value()));

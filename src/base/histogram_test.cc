@@ -20,7 +20,7 @@ TEST(HistogramTest, BucketsGoFromAMicrosecondToATenthOfASecond) {
   EXPECT_EQ(kBucketEnds.back(), 100ms);
 }
 
-TEST(HistogramTest, ABucketHoldsItsUpperEndAndNothingAbove) {
+TEST(HistogramTest, ABucketIncludesItsUpperBound) {
   for (std::size_t i = 0; i < kBucketEnds.size(); ++i) {
     Histogram histogram;
     histogram.Record(kBucketEnds[i]);
@@ -30,7 +30,7 @@ TEST(HistogramTest, ABucketHoldsItsUpperEndAndNothingAbove) {
   }
 }
 
-TEST(HistogramTest, NothingIsTooShortOrTooLong) {
+TEST(HistogramTest, ExtremeDurationsAreCounted) {
   Histogram histogram;
   histogram.Record(0ns);
   histogram.Record(-5s);  // A clock that was set back.
@@ -41,7 +41,7 @@ TEST(HistogramTest, NothingIsTooShortOrTooLong) {
   EXPECT_EQ(histogram.sum(), nanoseconds(24h));
 }
 
-TEST(HistogramTest, SeveralAreReadAsOne) {
+TEST(HistogramTest, HistogramsCanBeAdded) {
   Histogram one;
   Histogram other;
   one.Record(3us);

@@ -12,7 +12,7 @@ std::string NormalHost(std::string_view host) {
   return std::string(NormalizeHost(host, buffer));
 }
 
-TEST(HostName, UpperCaseAPortAndADotAtTheEndMakeNoOtherHost) {
+TEST(HostName, CasePortAndTrailingDotAreIgnored) {
   for (const char* host :
        {"api.example.com", "API.example.com", "api.Example.COM.", "api.example.com:443",
         "API.EXAMPLE.COM.:8443", "api.example.com:", "api.example.com..", "api.example.com:http"}) {

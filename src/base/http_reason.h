@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// "Not Found" for 404; "Unknown" for what has no name.
+/// Returns the reason phrase: "Not Found" for 404, "Unknown" for codes without one.
 [[nodiscard]] std::string_view HttpReason(int status);
 
 }  // namespace sluice

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// What stays as it is in a string, one byte at a time.
+// Bytes that need no processing in a string.
 bool IsPlainByte(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
@@ -183,7 +183,7 @@ bool JsonDocument::TakeString(std::string_view& text) {
 
 // The same for a string with escapes, from its beginning.
 bool JsonDocument::TakeEscaped(std::string_view& text) {
-  // The text of a string is no longer than what it is written as: room for all of them.
+  // Unescaped text is never longer than its source: reserves for all strings.
   unescaped_.reserve(static_cast<std::size_t>(end_ - begin_));
   const std::size_t begin = unescaped_.size();
   while (at_ != end_) {

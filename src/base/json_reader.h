@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// A value of a JsonDocument. Cheap to copy; good as long as the document is not parsed again and
-/// its text lives.
+/// A value of a JsonDocument. Cheap to copy. Valid until the document parses another text or the
+/// text is destroyed.
 class JsonValue {
  public:
   enum class Kind : std::uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
@@ -22,24 +22,24 @@ class JsonValue {
   [[nodiscard]] bool is_array() const { return kind() == Kind::kArray; }
   [[nodiscard]] bool is_object() const { return kind() == Kind::kObject; }
 
-  /// The name of a member of an object, escapes resolved.
+  /// The name of an object's member, unescaped.
   [[nodiscard]] std::string_view name() const { return node_->name; }
-  /// The value as it is written.
+  /// The value as written.
   [[nodiscard]] std::string_view raw() const { return node_->raw; }
 
-  /// Nothing if it is of another kind.
+  /// Each returns nothing if the value is of another kind.
   [[nodiscard]] std::optional<std::string_view> String() const;
   [[nodiscard]] std::optional<bool> Bool() const;
-  /// A number as it is written.
+  /// Returns a number as written.
   [[nodiscard]] std::optional<std::string_view> Number() const;
-  /// A number without a fraction: 5, 5.0, 5e3.
+  /// Returns a number without a fraction: 5, 5.0, 5e3.
   [[nodiscard]] std::optional<std::int64_t> Whole() const;
 
-  /// The elements of an array, or the members of an object; other values have none.
+  /// Number of elements of an array or members of an object; 0 for other values.
   [[nodiscard]] std::size_t size() const { return node_->count; }
   [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
-  /// The first member of that name.
+  /// Returns the first member with this name.
   [[nodiscard]] std::optional<JsonValue> Find(std::string_view name) const;
 
  private:
@@ -48,10 +48,10 @@ class JsonValue {
   struct Node {
     Kind kind = Kind::kNull;
     std::uint32_t count = 0;
-    std::uint32_t nodes = 1;  ///< Itself and all that is in it, which follows it.
+    std::uint32_t nodes = 1;  ///< Number of nodes of the value, itself included; they follow it.
     std::string_view name{};
     std::string_view raw{};
-    std::string_view text{};  ///< Of a string, escapes resolved.
+    std::string_view text{};  ///< Of a string, unescaped.
   };
   explicit JsonValue(const Node* node) : node_(node) {}
 
@@ -75,9 +75,9 @@ class JsonValue::Iterator {
 inline JsonValue::Iterator JsonValue::begin() const { return Iterator(node_ + 1); }
 inline JsonValue::Iterator JsonValue::end() const { return Iterator(node_ + node_->nodes); }
 
-/// Parses JSON as RFC 8259 has it and nothing more: UTF-8, no comments, no byte behind the value,
-/// no deeper than kMaxDepth. Names may come twice: that is for the caller to refuse. Allocates
-/// nothing once it has parsed texts of the same size.
+/// Strict JSON parser (RFC 8259): UTF-8, no comments, nothing after the value, at most kMaxDepth
+/// levels. Duplicate names are accepted; callers may reject them. Does not allocate once it has
+/// parsed a text of the same size.
 ///
 ///     JsonDocument document;
 ///     const auto value = document.Parse(body);
@@ -86,7 +86,7 @@ class JsonDocument {
  public:
   static constexpr int kMaxDepth = 16;
 
-  /// Nothing if the text is not JSON. Values point into the text.
+  /// Returns nothing if the text is not JSON. Values point into the text.
   std::optional<JsonValue> Parse(std::string_view text);
 
   /// Returns the error and the offset of the last Parse that failed.
@@ -113,7 +113,7 @@ class JsonDocument {
   const char* end_ = nullptr;
   std::string_view error_;
   std::vector<Node> nodes_;
-  std::string unescaped_;  ///< Of all strings with escapes; never moved while parsing.
+  std::string unescaped_;  ///< Buffer of all unescaped strings; not reallocated while parsing.
 };
 
 }  // namespace sluice

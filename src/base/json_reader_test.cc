@@ -29,7 +29,7 @@ std::string Text(std::string_view json) {
   return value ? std::string(value->String().value_or("no string")) : "wrong";
 }
 
-TEST(JsonReaderTest, EachMemberIsThereAsItIsWritten) {
+TEST(JsonReaderTest, EachMemberKeepsItsSourceText) {
   EXPECT_EQ(Members("{}"), "");
   EXPECT_EQ(Members(" { } "), "");
   EXPECT_EQ(Members(R"({"a":"b","c":1.5e+3 , "d":[1,{"x":[]}],"e":{"f":null},"g":true,"h":false})"),
@@ -37,7 +37,7 @@ TEST(JsonReaderTest, EachMemberIsThereAsItIsWritten) {
   EXPECT_EQ(Members(R"({"\u0061\n":"\u0061"})"), "a\n=\"\\u0061\";");
 }
 
-TEST(JsonReaderTest, WhatIsNotExactlyJsonIsWrong) {
+TEST(JsonReaderTest, OnlyStrictJsonIsAccepted) {
   for (const char* text : {"",
                            "[]",
                            "null",
@@ -80,7 +80,7 @@ TEST(JsonReaderTest, WhatIsNotExactlyJsonIsWrong) {
   }
 }
 
-TEST(JsonReaderTest, ErrorsSayWhereTheyAre) {
+TEST(JsonReaderTest, ErrorsHaveTheirOffset) {
   JsonDocument document;
   EXPECT_FALSE(document.Parse(R"({"a":1 "b":2})"));
   EXPECT_EQ(document.error(), "expected a comma or '}'");
@@ -202,7 +202,7 @@ class Differential : public ::testing::Test {
   }
 };
 
-TEST_F(Differential, DamagedTextsMeanTheSameAsToSimdjson) {
+TEST_F(Differential, DamagedTextsAreParsedLikeSimdjsonDoes) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);

@@ -1,10 +1,9 @@
 #include "base/json_writer.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/parse_number.h"
 #include "base/utf8.h"
 
 namespace sluice {
@@ -33,15 +32,8 @@ void AppendEscape(char c, std::string& out) {
   }
 }
 
-// 0x7F is no control character to JSON, but is one to terminals.
+// 0x7F is a control character for terminals, though not in JSON.
 bool NeedsEscape(char c) { return IsControl(c) || c == '"' || c == '\\'; }
-
-template <typename Number>
-void AppendNumber(Number number, std::string& out) {
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append(digits.data(), end);
-}
 
 }  // namespace
 

@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-/// Appends `text` as it stands between the quotes of a JSON string. Invalid UTF-8 becomes U+FFFD;
-/// DEL is escaped, too, because it is a control character to terminals.
+/// Appends `text` escaped for a JSON string, without quotes. Invalid UTF-8 becomes U+FFFD; DEL is
+/// escaped, too, because terminals interpret it.
 void AppendJsonEscaped(std::string_view text, std::string& out);
 
-/// Appends JSON to a string. Commas, quotes and line breaks are its business; what is opened and
-/// closed is the caller's.
+/// Appends JSON to a string. Writes commas, quotes and line breaks; the caller must balance Begin
+/// and End.
 ///
 ///     std::string out;
 ///     JsonWriter json(out);
@@ -25,7 +25,7 @@ class JsonWriter {
  public:
   enum class Style : std::uint8_t {
     kCompact,
-    kIndented,  ///< Two spaces a level, one value a line.
+    kIndented,  ///< Two spaces per level, one value per line.
   };
 
   explicit JsonWriter(std::string& out, Style style = Style::kCompact) : out_(out), style_(style) {}
@@ -35,18 +35,18 @@ class JsonWriter {
   JsonWriter& BeginArray() { return Open('['); }
   JsonWriter& EndArray() { return Close(']'); }
 
-  /// The name of the next value of an object.
+  /// Writes the name of the next member of an object.
   JsonWriter& Key(std::string_view name);
 
   /// Writes a string. Invalid UTF-8, which JSON can't express, becomes U+FFFD.
   JsonWriter& String(std::string_view text);
   JsonWriter& Int(std::int64_t number);
   JsonWriter& Uint(std::uint64_t number);
-  /// The shortest digits that mean exactly this number; null if it is not finite.
+  /// Writes the shortest exact representation; null if the number is not finite.
   JsonWriter& Double(double number);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
-  /// Writes a value that is JSON already, such as a number with all its digits.
+  /// Writes a value that is already JSON.
   JsonWriter& Literal(std::string_view json);
 
  private:
@@ -58,7 +58,7 @@ class JsonWriter {
 
   std::string& out_;
   Style style_;
-  std::vector<bool> has_values_;  ///< Of each object and array that is open.
+  std::vector<bool> has_values_;  ///< For each open object and array.
   bool after_key_ = false;
 };
 

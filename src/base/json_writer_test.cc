@@ -28,7 +28,7 @@ TEST(JsonWriterTest, ObjectsAndArraysNest) {
   EXPECT_EQ(out, R"({"a":-1,"b":[true,null,{}],"c":{"d":[]}})");
 }
 
-TEST(JsonWriterTest, IndentedHasOneValueALine) {
+TEST(JsonWriterTest, IndentedHasOneValuePerLine) {
   std::string out;
   JsonWriter json(out, JsonWriter::Style::kIndented);
   json.BeginObject();
@@ -38,7 +38,7 @@ TEST(JsonWriterTest, IndentedHasOneValueALine) {
   EXPECT_EQ(out, "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {}\n}");
 }
 
-TEST(JsonWriterTest, ItAppendsToWhatIsThere) {
+TEST(JsonWriterTest, ItAppendsToTheString) {
   std::string out = "data: ";
   JsonWriter(out).Int(1);
   EXPECT_EQ(out, "data: 1");
@@ -55,7 +55,7 @@ TEST(JsonWriterTest, NumbersAreExactAtTheirEnds) {
   EXPECT_EQ(out, "[-9223372036854775808,18446744073709551615,0.1,16.67,1e+300]");
 }
 
-TEST(JsonWriterTest, WhatIsNoNumberIsNull) {
+TEST(JsonWriterTest, NonFiniteNumbersAreNull) {
   std::string out;
   JsonWriter json(out);
   json.BeginArray();
@@ -77,13 +77,13 @@ TEST(JsonWriterTest, QuotesAndControlCharactersAreEscapedAlsoInNames) {
   EXPECT_EQ(out, R"({"a\"b":null})");
 }
 
-TEST(JsonWriterTest, Utf8StaysAsItIs) {
+TEST(JsonWriterTest, Utf8IsNotEscaped) {
   for (const char* text : {"ä", "€", "😀", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(Quoted(text), '"' + std::string(text) + '"');
   }
 }
 
-TEST(JsonWriterTest, WhatIsNotUtf8IsReplaced) {
+TEST(JsonWriterTest, InvalidUtf8IsReplaced) {
   const std::string replacement = "\xEF\xBF\xBD";
   EXPECT_EQ(Quoted("a\xFFz"), "\"a" + replacement + "z\"");
   EXPECT_EQ(Quoted("\xC3"), '"' + replacement + '"');  // Cut off.

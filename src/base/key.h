@@ -8,26 +8,25 @@ namespace sluice {
 
 /// Identifies one budget. Two keys are equal only if all three parts are.
 struct Key {
-  /// Rule and limit: "<rule>:<limit>", each percent-encoded; made once when rules are compiled.
+  /// Rule and limit: "<rule>:<limit>", each percent-encoded. Computed when rules are compiled.
   std::string_view scope{};
-  /// The first value that the budget is per; any bytes. Keys with one tag live on one node of a
-  /// cluster.
+  /// The first value of `per`; any bytes. Keys with the same tag are on the same node of a cluster.
   std::string_view tag{};
-  /// The other values, from EncodeValues; often empty.
+  /// The other values, from AppendEncodedValues; often empty.
   std::string_view rest{};
 
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-/// Appends `bytes` with everything but letters, digits, '-', '_', '.' and '~' as %XX: what comes
-/// out holds no separator of ours, no brace, no control character.
+/// Appends `bytes` with everything but letters, digits, '-', '_', '.' and '~' as %XX. The result
+/// has no separators, braces or control characters.
 void AppendPercentEncoded(std::string_view bytes, std::string& out);
 
-/// Appends the values, percent-encoded and separated by ':'. Different lists of one length give
-/// different text.
+/// Appends the values, percent-encoded and separated by ':'. Injective for lists of the same
+/// length.
 void AppendEncodedValues(std::span<const std::string_view> values, std::string& out);
 
-/// Appends "{<tag>}:<scope>:<rest>", which no other key gives.
+/// Appends "{<tag>}:<scope>:<rest>", which is unique to the key.
 void AppendKeyName(const Key& key, std::string& out);
 
 /// Reads what AppendKeyName wrote, for a scope of two parts ("<rule>:<limit>"). The results point

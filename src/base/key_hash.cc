@@ -28,9 +28,8 @@ constexpr std::uint64_t Modulo(UWide x) {
   return once >= kPrime ? once - kPrime : once;
 }
 
-// A permutation of the 61-bit numbers that is far from linear: what the steps before it make of
-// keys that count up lies on a few straight lines under some secrets, and would fill the table in
-// lumps.
+// A non-linear permutation of 61-bit numbers: without it, sequential keys would cluster in the
+// table under some secrets.
 constexpr std::uint64_t Scrambled(std::uint64_t x) {
   x ^= x >> 31;
   x = x * 0x9FB21C651E98DF25U & kPrime;

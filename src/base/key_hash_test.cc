@@ -50,7 +50,7 @@ TEST_P(KeyHashTest, EqualKeysHaveEqualHashes) {
             hasher({.scope = other, .tag = other, .rest = other}));
 }
 
-TEST_P(KeyHashTest, TheHashDoesNotDependOnWhereTheBytesLie) {
+TEST_P(KeyHashTest, TheHashDoesNotDependOnAddresses) {
   const KeyHasher hasher(GetParam());
   const std::string text = Text(kLongKey);
   const KeyHash hash = hasher({.tag = text});

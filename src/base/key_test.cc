@@ -28,7 +28,7 @@ std::string NameOf(const Key& key) {
   return out;
 }
 
-TEST(KeyTest, LettersDigitsAndAFewSignsStandForThemselves) {
+TEST(KeyTest, LettersDigitsAndAFewSignsAreNotEncoded) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
   EXPECT_EQ(Encoded(kPlain), kPlain);
@@ -49,7 +49,7 @@ TEST(KeyTest, EveryByteHasAnEncodingOfItsOwn) {
   }
 }
 
-TEST(KeyTest, WhatIsEncodedIsAppended) {
+TEST(KeyTest, TheEncodingIsAppended) {
   std::string out = "before ";
   AppendPercentEncoded("x", out);
   EXPECT_EQ(out, "before x");
@@ -98,7 +98,7 @@ TEST(KeyTest, AKeysNameHoldsItsTagInBraces) {
   EXPECT_EQ(NameOf({.scope = "api:burst", .tag = "k 1", .rest = "x:y"}), "{k%201}:api:burst:x:y");
 }
 
-TEST(KeyTest, ATagCanNotCloseItsBracesItself) {
+TEST(KeyTest, ATagCannotCloseItsBraces) {
   EXPECT_EQ(NameOf({.scope = "s", .tag = "a}:t:{b", .rest = ""}), "{a%7D%3At%3A%7Bb}:s:");
 }
 

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// The names of an enum's members in their order, as metrics, logs and APIs write them. The room
-/// that declares the enum declares them next to it:
+/// The names of an enum's members in metrics, logs and APIs, in the order of the enum. Declared
+/// next to the enum:
 ///
 ///     enum class Protocol : std::uint8_t { kHttp, kResp };
 ///     constexpr std::array<std::string_view, 2> LabelsOf(Protocol) { return {"http", "resp"}; }
@@ -30,18 +30,19 @@ constexpr std::array<std::string_view, kAlgorithmNames.size()> LabelsOf(Algorith
   return names;
 }
 
-/// One value for each member of an enum.
+/// An array with one value for each member of an enum that has labels.
 template <typename Enum, typename Value>
-struct By {
+struct EnumArray {
   static constexpr std::size_t kSize = kLabels<Enum>.size();
 
   std::array<Value, kSize> values{};
 
   Value& operator[](Enum member) { return values[static_cast<std::size_t>(member)]; }
   const Value& operator[](Enum member) const { return values[static_cast<std::size_t>(member)]; }
-  void operator+=(const By& other) {
+  void operator+=(const EnumArray& other) {
     for (std::size_t i = 0; i < kSize; ++i) values[i] += other.values[i];
   }
 };
+
 
 }  // namespace sluice

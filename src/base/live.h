@@ -27,44 +27,44 @@ namespace sluice {
 
 enum class LoadOutcome : std::uint8_t {
   kActivated,
-  kUnchanged,  ///< The content is that of the active version.
+  kUnchanged,  ///< The content equals that of the active version.
   kRefused,    ///< The previous version stays active.
 };
 
 struct LoadReport {
   LoadOutcome outcome = LoadOutcome::kRefused;
-  std::uint64_t version = 0;  ///< The active one, afterwards.
+  std::uint64_t version = 0;  ///< The active version after the load.
   std::vector<std::string> errors{};
   std::vector<std::string> warnings{};
 };
 
 struct LiveStatus {
-  std::uint64_t version = 0;  ///< The active one; 0: none yet.
-  WallTime last_good_load{};  ///< Also of content that was active already.
-  /// All errors of the last load that failed. Shared: there may be many.
+  std::uint64_t version = 0;  ///< The active version; 0: none yet.
+  WallTime last_good_load{};  ///< Including loads of unchanged content.
+  /// All errors of the last failed load. Shared, because there may be many.
   std::shared_ptr<const std::vector<std::string>> last_error =
       std::make_shared<const std::vector<std::string>>();
   WallTime last_error_at{};
-  bool failing = false;  ///< The last load failed: the active version is not what the files hold.
+  bool failing = false;  ///< The last load failed: the active version differs from the files.
   std::uint64_t good_loads = 0;
   std::uint64_t failed_loads = 0;
 };
 
-/// A version that is active or was.
+/// The active version or an earlier one.
 template <typename T>
 struct LiveVersion {
   std::uint64_t number = 0;  ///< 1, 2, …; never used twice. 0: none yet.
   std::string fingerprint{};
-  std::string source{};        ///< Where its content came from: a file, a directory.
+  std::string source{};        ///< Origin of the content: a file, a directory.
   WallTime since{};            ///< When it became active.
-  std::uint64_t restores = 0;  ///< The version that a rollback took the content from, or 0.
+  std::uint64_t restores = 0;  ///< The version that a rollback restored, or 0.
   std::shared_ptr<const T> value{};
 };
 
 /// The result of reading content: a value, or errors.
 template <typename T>
 struct LiveCandidate {
-  std::shared_ptr<const T> value{};  ///< Null: refused.
+  std::shared_ptr<const T> value{};  ///< Null if refused.
   std::vector<std::string> errors{};
   std::vector<std::string> warnings{};
 };
@@ -72,19 +72,19 @@ struct LiveCandidate {
 template <typename T>
 class LiveReader;
 
-/// An immutable value that is replaced whole, its versions and the status of its loads.
-/// Thread-safe: loads wait for each other, readers never wait for a load.
+/// An immutable value that is replaced as a whole, with its versions and the status of its loads.
+/// Thread-safe: loads are serialized, readers never wait for a load.
 template <typename T>
 class Live {
  public:
-  /// Keeps this many versions before the active one, for rollback.
+  /// Keeps `keep` versions before the active one for rollback.
   explicit Live(std::size_t keep = 0) : keep_(keep) {}
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  /// Activates the value of `read()`, a LiveCandidate<T>; if that has none, the previous version
-  /// stays. `read` is not called if the fingerprint is that of the active version; an empty one
-  /// is unknown.
+  /// Activates the value of `read()`, which returns a LiveCandidate<T>; without a value, the
+  /// previous version stays. `read` is not called if the fingerprint equals that of the active
+  /// version; an empty fingerprint is unknown.
   template <typename Read>
   // NOLINTNEXTLINE(performance-unnecessary-value-param): moved into the version.
   LoadReport Load(std::string source, std::string fingerprint, WallTime now, const Read& read) {
@@ -106,7 +106,7 @@ class Live {
             .warnings = std::move(candidate.warnings)};
   }
 
-  /// Records a load that failed.
+  /// Records a failed load.
   LoadReport Refuse(std::vector<std::string> errors, WallTime now) {
     auto kept = std::make_shared<const std::vector<std::string>>(errors);
     const std::lock_guard lock(mutex_);
@@ -116,14 +116,14 @@ class Live {
     ++status_.failed_loads;
     return {.version = status_.version, .errors = std::move(errors)};
   }
-  /// Records that files can't be read.
+  /// Records a failed load because files can't be read.
   LoadReport Refuse(const FileChange& unreadable, WallTime now) {
     return Refuse(std::vector{unreadable.path + ": " + unreadable.error}, now);
   }
 
-  /// Activates the content of a version that is still kept, as a new version, until another load
-  /// brings other content. Returns its number, or that of the active version if that has the
-  /// content already; nothing if the version is not kept.
+  /// Activates the content of a kept version as a new version, until a load with different content.
+  /// Returns the number of the new version, or of the active one if it has the same content;
+  /// nothing if the version is not kept.
   std::optional<std::uint64_t> Rollback(std::uint64_t version, WallTime now) {
     const std::lock_guard loading(loading_);
     std::optional<LiveVersion<T>> dropped;
@@ -143,12 +143,12 @@ class Live {
     const std::lock_guard lock(mutex_);
     return status_;
   }
-  /// The last is the active one.
+  /// Returns the kept versions; the last is the active one.
   [[nodiscard]] std::vector<LiveVersion<T>> Versions() const {
     const std::lock_guard lock(mutex_);
     return {versions_.begin(), versions_.end()};
   }
-  /// Number 0 and a null value: none yet.
+  /// Returns the active version; number 0 and a null value if there is none yet.
   [[nodiscard]] LiveVersion<T> Active() const {
     const std::lock_guard lock(mutex_);
     return versions_.empty() ? LiveVersion<T>{} : versions_.back();
@@ -173,7 +173,7 @@ class Live {
     status_.failing = false;
     ++status_.good_loads;
   }
-  /// Returns the version that is not kept any longer.
+  /// Returns the version that is no longer kept.
   std::optional<LiveVersion<T>> Activate(LiveVersion<T> version) {
     version.number = ++status_.version;
     versions_.push_back(std::move(version));
@@ -187,14 +187,14 @@ class Live {
 
   const std::size_t keep_;
   std::mutex loading_;                   ///< One load at a time. Taken before `mutex_`.
-  mutable std::mutex mutex_;             ///< Of all that follows; never held for long.
+  mutable std::mutex mutex_;             ///< Guards the members below; never held for long.
   std::deque<LiveVersion<T>> versions_;  ///< The active one is the last.
   LiveStatus status_;
   std::atomic<std::uint64_t> generation_{0};  ///< The number of the active version.
 };
 
-/// One thread's share in a version of some configuration. Copies are counted without atomics: all
-/// copies of a reader's snapshot stay on the reader's thread. May outlive reader and Live.
+/// A reference to a version of a configuration on one thread, with a non-atomic count: all copies
+/// of a reader's snapshot stay on the reader's thread. May outlive the reader and the Live.
 class AnySnapshot {
  public:
   AnySnapshot() = default;
@@ -228,14 +228,14 @@ class Snapshot : public AnySnapshot {
  public:
   Snapshot() = default;
 
-  /// Null: there was no version yet.
+  /// Returns null if there was no version yet.
   [[nodiscard]] const T* get() const {
     return held_ == nullptr ? nullptr : static_cast<const T*>(held_->value.get());
   }
   const T* operator->() const { return get(); }
   const T& operator*() const { return *get(); }
   explicit operator bool() const { return held_ != nullptr; }
-  /// For other threads.
+  /// Returns a reference for other threads.
   [[nodiscard]] std::shared_ptr<const T> Share() const {
     return held_ == nullptr ? nullptr : std::static_pointer_cast<const T>(held_->value);
   }
@@ -245,14 +245,15 @@ class Snapshot : public AnySnapshot {
   explicit Snapshot(std::shared_ptr<const T> value) : AnySnapshot(std::move(value)) {}
 };
 
-/// One thread's view: one atomic load for each use, a lock and an allocation only after a change.
-/// Each thread has its own; the Live must outlive it.
+/// One thread's access to a Live: one atomic load per Get, a lock and an allocation only after a
+/// change. Each thread has its own; the Live must outlive it.
 template <typename T>
 class LiveReader {
  public:
   explicit LiveReader(const Live<T>& live) : live_(&live) {}
 
-  /// The active version, until the next Get; a copy keeps it for longer.
+  /// Returns the active version. The reference is valid until the next Get; copy the snapshot to
+  /// keep it.
   const Snapshot<T>& Get() {
     // Acquire pairs with the release in Activate; the value itself is read under the lock.
     if (live_->generation_.load(std::memory_order_acquire) != version_) Refresh();
@@ -260,7 +261,7 @@ class LiveReader {
   }
   /// Returns the snapshot of the last Get.
   [[nodiscard]] const Snapshot<T>& current() const { return snapshot_; }
-  /// The number of the version that the last Get returned.
+  /// Returns the version number of the last Get.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
  private:

@@ -6,11 +6,11 @@
 #include <tuple>
 #include <type_traits>
 
-/// How a room declares its metrics: a plain struct of numbers, and a table with a row for each.
+/// Declaration of a room's metrics: a plain struct of numbers, and a table with a row for each.
 ///
 ///     struct CallCounters {
 ///       Counter errors;
-///       By<Protocol, Counter> calls;
+///       EnumArray<Protocol, Counter> calls;
 ///
 ///       void operator+=(const CallCounters& other) { AddMetrics(other, *this); }
 ///       static constexpr auto Metrics() {
@@ -32,18 +32,21 @@ struct Label {
   std::string_view value;
 };
 
-/// A row. Rows with the same name must follow each other.
+/// A row of the table. Rows with the same name must be adjacent.
 template <typename Member>
 struct Metric {
   MetricType type;
   std::string_view name;
   std::string_view help;
-  Member member;  ///< A pointer to a number, to a By of them, or to a function that returns one.
-  std::string_view label{};  ///< Its name: of a By, or of a number that is one of several series.
-  std::string_view inner{};  ///< The label of a By in a By; or the value of `label` of a number.
+  Member member;  ///< Pointer to a number, an EnumArray of numbers, or a member function that
+                  ///< returns one.
+  std::string_view
+      label{};  ///< Label name of an EnumArray, or of a number that is one of several series.
+  std::string_view
+      inner{};  ///< Label name of a nested EnumArray, or the value of `label` for a number.
 };
 
-/// The row of a number, or of a struct of them, that is summed and not on the page.
+/// The row of a number, or of a struct of numbers, that is summed but not exported.
 template <typename Member>
 struct Unlisted {
   Member member;
@@ -55,7 +58,7 @@ constexpr void ForEachMetric(auto&& visit) {
   std::apply([&](const auto&... row) { (visit(row), ...); }, T::Metrics());
 }
 
-/// Adds every number of `from` to those of `sum`.
+/// Adds every number of `from` to `sum`.
 template <typename T>
 void AddMetrics(const T& from, T& sum) {
   ForEachMetric<T>([&](const auto& row) {

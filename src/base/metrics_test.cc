@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 2> LabelsOf(Color /*any*/) { return {"red
 struct Numbers {
   Counter calls;
   Gauge level;
-  By<Color, By<Color, Counter>> colors;
+  EnumArray<Color, EnumArray<Color, Counter>> colors;
   Histogram times;
 
   [[nodiscard]] std::uint64_t twice() const { return 2 * calls; }
@@ -45,7 +45,7 @@ struct WithoutRow {
 };
 static_assert(!HasAllMetrics<WithoutRow>);
 
-TEST(MetricsTest, ASumHasEveryNumberOnce) {
+TEST(MetricsTest, ASumIncludesEveryNumberOnce) {
   Numbers one;
   one.calls.Add(3);
   one.level.Add(-2);

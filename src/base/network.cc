@@ -95,7 +95,7 @@ std::optional<Address> ParseV6(std::string_view text) {
   Groups groups = head->groups;
   if (head->ended_by_gap) {
     const auto tail = ParseGroups(text);
-    // The gap stands for at least one group.
+    // "::" replaces at least one group.
     if (!tail || tail->ended_by_gap || head->count + tail->count > 7) return std::nullopt;
     std::copy_n(tail->groups.begin(), tail->count, groups.end() - tail->count);
   } else if (head->count != 8) {

@@ -19,20 +19,18 @@ void SortLongestFirst(std::vector<std::uint8_t>& prefixes) {
 
 }  // namespace
 
-NetworkTable::NetworkTable(std::span<const Network> networks) : places_(networks.size()) {
+NetworkTable::NetworkTable(std::span<const Network> networks) : index_(networks.size()) {
   entries_.resize(networks.size());
   // From the last to the first, so that of equals the first ends up in front.
   for (std::uint32_t n = static_cast<std::uint32_t>(networks.size()); n-- > 0;) {
     const Network& network = networks[n];
     (network.v4 ? v4_prefixes_ : v6_prefixes_).push_back(network.prefix);
-    Place& place =
-        places_.FindOrEmpty(HashNetwork(network.base, network.prefix),
-                            [&](const Place& each) { return networks[each.entry] == network; });
-    entries_[n] = {.base = network.base,
-                   .next_equal = place.entry,
-                   .prefix = network.prefix,
-                   .v4 = network.v4};
-    place.entry = n;
+    Slot& slot =
+        index_.FindOrEmpty(HashNetwork(network.base, network.prefix),
+                           [&](const Slot& each) { return networks[each.entry] == network; });
+    entries_[n] = {
+        .base = network.base, .next_equal = slot.entry, .prefix = network.prefix, .v4 = network.v4};
+    slot.entry = n;
   }
   SortLongestFirst(v4_prefixes_);
   SortLongestFirst(v6_prefixes_);
@@ -41,11 +39,11 @@ NetworkTable::NetworkTable(std::span<const Network> networks) : places_(networks
 std::uint32_t NetworkTable::FirstWith(const Address& address, std::uint8_t prefix) const {
   const Address base = Masked(address, prefix);
   const bool v4 = address.is_v4();
-  const Place* const place = places_.Find(HashNetwork(base, prefix), [&](const Place& each) {
+  const Slot* const slot = index_.Find(HashNetwork(base, prefix), [&](const Slot& each) {
     const Entry& entry = entries_[each.entry];
     return entry.base == base && entry.prefix == prefix && entry.v4 == v4;
   });
-  return place == nullptr ? kNone : place->entry;
+  return slot == nullptr ? kNone : slot->entry;
 }
 
 std::uint32_t NetworkTable::Find(const Address& address) const {

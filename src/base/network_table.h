@@ -9,21 +9,21 @@
 
 namespace sluice {
 
-/// Which of many networks hold an address: one look into a hash table for each length of prefix
-/// that occurs, however many networks there are. Immutable, so any thread may look; allocates
-/// nothing then.
+/// Finds the networks that contain an address, with one hash lookup per prefix length in use.
+/// Immutable and thread-safe; lookups don't allocate.
 class NetworkTable {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   NetworkTable() = default;
-  /// Networks are known by their place in the list.
+  /// Networks are identified by their index in the list.
   explicit NetworkTable(std::span<const Network> networks);
 
-  /// The longest network that holds the address, of equals the first; or kNone.
+  /// Returns the network with the longest prefix that contains the address, the first of equal
+  /// ones; or kNone.
   [[nodiscard]] std::uint32_t Find(const Address& address) const;
 
-  /// Calls `found` with each network that holds the address, of equals with all.
+  /// Calls `found` with each network that contains the address, including all equal ones.
   template <typename Found>
   void ForEach(const Address& address, const Found& found) const {
     for (const std::uint8_t prefix : address.is_v4() ? v4_prefixes_ : v6_prefixes_) {
@@ -43,7 +43,7 @@ class NetworkTable {
     bool v4 = false;
   };
 
-  struct Place {
+  struct Slot {
     std::uint32_t entry = kNone;
     [[nodiscard]] bool empty() const { return entry == kNone; }
   };
@@ -53,7 +53,7 @@ class NetworkTable {
   std::vector<std::uint8_t> v4_prefixes_;  ///< The longest first.
   std::vector<std::uint8_t> v6_prefixes_;
   std::vector<Entry> entries_;  ///< In the order of the list.
-  FlatIndex<Place> places_;
+  FlatIndex<Slot> index_;
 };
 
 }  // namespace sluice

@@ -44,7 +44,7 @@ TEST(NetworkTable, WithoutNetworksNothingIsFound) {
   EXPECT_EQ(NetworkTable(std::span<const Network>()).Find(address), NetworkTable::kNone);
 }
 
-TEST(NetworkTable, AgreesWithLookingAtEachNetwork) {
+TEST(NetworkTable, AgreesWithALinearSearch) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);

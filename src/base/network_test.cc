@@ -39,7 +39,7 @@ std::optional<Address> FromLibrary(const std::string& text) {
   return address;
 }
 
-TEST(Address, IsReadStrictly) {
+TEST(Address, IsParsedStrictly) {
   for (const char* text : {"",
                            "1",
                            "1.2.3",
@@ -78,7 +78,7 @@ TEST(Address, IsReadStrictly) {
   }
 }
 
-TEST(Address, IsWrittenInOneWay) {
+TEST(Address, HasOneTextForm) {
   EXPECT_EQ(Formatted("1.2.3.4"), "1.2.3.4");
   EXPECT_EQ(Formatted("255.0.10.100"), "255.0.10.100");
   EXPECT_EQ(Formatted("2001:DB8:0:0:0:0:0:1"), "2001:db8::1");
@@ -102,7 +102,7 @@ TEST(Address, MappedIpv4IsTheIpv4AddressByItsBits) {
   }
 }
 
-TEST(Address, IsReadAsTheCLibraryReadsIt) {
+TEST(Address, IsParsedLikeInTheCLibrary) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -133,7 +133,7 @@ TEST(Network, HoldsTheAddressesThatBeginWithItsBits) {
   EXPECT_FALSE(Contains("2001:db8::/65", "2001:db8::8000:0:0:1"));
 }
 
-TEST(Network, Ipv4AndIpv6AreApart) {
+TEST(Network, Ipv4AndIpv6AreSeparate) {
   EXPECT_TRUE(Contains("0.0.0.0/0", "1.2.3.4"));
   EXPECT_FALSE(Contains("0.0.0.0/0", "::1"));
   EXPECT_TRUE(Contains("::/0", "::1"));
@@ -144,7 +144,7 @@ TEST(Network, Ipv4AndIpv6AreApart) {
   EXPECT_TRUE(Contains("10.0.0.0/8", "::ffff:10.1.1.1"));
 }
 
-TEST(Network, WhatIsWrongWithItIsSaid) {
+TEST(Network, ErrorsAreExplained) {
   EXPECT_EQ(NetworkProblem("10.0.0.0/8"), std::nullopt);
   EXPECT_EQ(NetworkProblem("10.0.0.1/8"), "has bits after its prefix; did you mean 10.0.0.0/8?");
   EXPECT_EQ(NetworkProblem("2001:db8::1/32"),
@@ -159,7 +159,7 @@ TEST(Network, WhatIsWrongWithItIsSaid) {
   }
 }
 
-TEST(Network, AMistypedOneIsNotTakenForAKey) {
+TEST(Network, AMistypedNetworkIsNotTreatedAsAKey) {
   for (const char* text : {"10.0.0/8", "10.0.0.1/8", "1.2.3.400", "2001:db8::g/32", "fe80::1::2"}) {
     EXPECT_EQ(LooksLikeNetwork(text), std::string_view(text).find('g') == std::string_view::npos)
         << text;

@@ -1,21 +1,23 @@
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sluice {
 
-/// Parses a decimal number and nothing else: no blanks, no plus sign. Nothing if the text is not
-/// one, or if it is out of range.
+/// Parses a whole text as a decimal number: no blanks, no plus sign. Returns nothing if it is not a
+/// number, or out of range.
 template <typename Number>
   requires std::integral<Number> || std::floating_point<Number>
 [[nodiscard]] inline std::optional<Number> ParseNumber(std::string_view text) {
   if constexpr (std::integral<Number>) {
-    // Most numbers are short: so many digits can't overflow.
+    // Fast path: numbers with so few digits can't overflow.
     constexpr std::size_t kSafeDigits = std::numeric_limits<Number>::digits10;
     if (!text.empty() && text.size() <= kSafeDigits && text[0] != '-') {
       Number number = 0;
@@ -31,6 +33,15 @@ template <typename Number>
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return number;
+}
+
+/// Appends a number in decimal.
+template <typename Number>
+  requires std::integral<Number> || std::floating_point<Number>
+inline void AppendNumber(Number number, std::string& out) {
+  std::array<char, 32> digits;
+  out.append(digits.data(),
+             std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
 }  // namespace sluice

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-TEST(ParseNumberTest, BoundsOfEachTypeAreParsedAndNotPassed) {
+TEST(ParseNumberTest, BoundsOfEachTypeAreParsedAndNotExceeded) {
   EXPECT_EQ(ParseNumber<std::uint16_t>("65535"), 65535);
   EXPECT_EQ(ParseNumber<std::uint16_t>("65536"), std::nullopt);
   EXPECT_EQ(ParseNumber<std::int64_t>("9223372036854775807"), INT64_MAX);

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// Fills `out` with random bytes from the operating system: good enough for secrets.
+/// Fills `out` with cryptographically secure random bytes from the operating system.
 void FillRandom(std::span<std::byte> out);
 
 /// Returns so many random bytes for a secret.

@@ -23,7 +23,7 @@ TEST(RandomTest, IdsAreDifferentAndNotZero) {
   for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(seen.insert(RandomId()).second);
 }
 
-TEST(RandomTest, AForkedProcessGivesOutIdsOfItsOwn) {
+TEST(RandomTest, AForkedProcessGeneratesDifferentIds) {
   RandomId();  // So that there is something to inherit.
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);

@@ -12,11 +12,12 @@ struct Fraction {
   Wide denominator;
 };
 
-/// The same value in lowest terms.
+/// Returns the fraction in lowest terms.
 Fraction Reduced(Fraction f);
 
-/// The largest fraction ≤ f whose denominator is at most `max_denominator` (≥ 1); its numerator is
-/// 0 if nothing positive fits. For reduced f with both parts at most 2^53.
+/// Returns the largest fraction ≤ f with a denominator of at most `max_denominator` (≥ 1); its
+/// numerator is 0 if no positive one exists. Precondition: f is reduced and both parts are at most
+/// 2^53.
 Fraction LargestBelow(Fraction f, std::int64_t max_denominator);
 
 }  // namespace sluice

@@ -22,12 +22,12 @@ TEST(RationalTest, AFractionThatFitsStaysAsItIs) {
   EXPECT_EQ(Part(f.denominator), 100);
 }
 
-TEST(RationalTest, NothingPositiveFitsBelowATinyFraction) {
+TEST(RationalTest, ATinyFractionHasNoPositiveApproximation) {
   EXPECT_EQ(Part(LargestBelow({1, 1000}, 999).numerator), 0);
 }
 
 // All fractions with a small denominator are few enough to be tried.
-TEST(RationalTest, FindsTheLargestFractionBelowThatATrialOfAllFinds) {
+TEST(RationalTest, AgreesWithExhaustiveSearch) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
     const auto numerator = static_cast<std::int64_t>(random() % 5000) + 1;

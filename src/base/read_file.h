@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// More than any file of settings, keys or certificates has.
+/// Maximum size of files with settings, keys or certificates.
 inline constexpr std::size_t kMaxSmallFile = std::size_t{1} << 20;
 
 /// Reads a whole file. Errors don't name it: "can't be read: No such file or directory".

@@ -7,13 +7,13 @@
 
 namespace sluice {
 
-/// A lock for a few dozen instructions, in four bytes. Under contention it yields, so that a holder
-/// that lost its processor gets it back. Works with std::lock_guard.
+/// A 4-byte lock for critical sections of a few dozen instructions. Yields under contention, so
+/// that a preempted holder can continue. Works with std::lock_guard.
 class SpinLock {
  public:
   void lock() noexcept {
     while (!try_lock()) {
-      // Reading until it looks free keeps the line shared between those who wait.
+      // Spinning on a read keeps the cache line shared between waiting threads.
       for (int spins = 0; held_.load(std::memory_order_relaxed) != 0; ++spins) {
         if (spins < kSpinsBeforeYield) {
           Pause();
@@ -24,7 +24,7 @@ class SpinLock {
     }
   }
 
-  // Acquire pairs with the release in unlock: what the last holder wrote is seen.
+  // Acquire pairs with the release in unlock.
   bool try_lock() noexcept { return held_.exchange(1, std::memory_order_acquire) == 0; }
   void unlock() noexcept { held_.store(0, std::memory_order_release); }
 

@@ -5,9 +5,9 @@
 
 namespace sluice {
 
-/// The hash of two texts that never changes: the same on every machine, in every build. It has no
-/// secret, so callers may know theirs; don't index tables by it. FNV-1a over both, with a byte
-/// between that no UTF-8 text has, then the finalizer of MurmurHash3.
+/// Hashes two texts; the result is the same on every machine and in every build. It has no secret
+/// and is predictable by clients: don't use it for hash tables. FNV-1a over both texts, separated
+/// by a byte that is not in UTF-8, then the finalizer of MurmurHash3.
 [[nodiscard]] inline std::uint64_t StableHash(std::string_view first, std::string_view second) {
   std::uint64_t hash = 0xCBF29CE484222325;
   const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001B3; };

@@ -7,14 +7,14 @@
 
 namespace sluice {
 
-/// Both halves of a 128-bit product, folded: every bit of the result depends on all of both.
+/// Folds the 128-bit product of two numbers; every bit of the result depends on all bits of both.
 inline std::uint64_t MixHash(std::uint64_t a, std::uint64_t b) {
   __extension__ using Product = unsigned __int128;
   const Product product = Product{a} * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Text of at most eight bytes as a number; texts of one length are equal if their numbers are.
+/// Packs a text of at most eight bytes into a number; injective for texts of the same length.
 inline std::uint64_t PackShort(std::string_view text) {
   const char* at = text.data();
   const std::size_t size = text.size();
@@ -31,8 +31,8 @@ inline std::uint64_t PackShort(std::string_view text) {
   return byte(0) << 16 | byte(size / 2) << 8 | byte(size - 1);
 }
 
-/// A fast hash for tables that are filled once from a rule file: callers can't put anything into
-/// them, so it needs no secret.
+/// A fast hash for tables that are filled from a rule file. Clients can't add entries, so it needs
+/// no secret.
 inline std::uint64_t HashText(std::string_view text, std::uint64_t seed = 0) {
   constexpr std::uint64_t kFirst = 0x9E3779B97F4A7C15;
   constexpr std::uint64_t kSecond = 0xC2B2AE3D27D4EB4F;

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// A mutex that can be waited for with a timeout, for std::unique_lock. As std::timed_mutex, whose
-/// timed wait GCC's ThreadSanitizer does not know: it reports each unlock after one.
+/// A mutex with timed waiting, for std::unique_lock. Replaces std::timed_mutex, whose timed wait
+/// causes false reports in GCC's ThreadSanitizer.
 class TimedLock {
  public:
   // NOLINTBEGIN(readability-identifier-naming): the names of the standard.

@@ -8,43 +8,43 @@
 namespace sluice {
 namespace {
 
-bool IsCoded(char c, Plus plus) { return c == '%' || (c == '+' && plus == Plus::kBlank); }
+bool IsCoded(char c, PlusSign plus) { return c == '%' || (c == '+' && plus == PlusSign::kBlank); }
 
 }  // namespace
 
-std::optional<std::string_view> DecodePercent(std::string_view text, Plus plus,
-                                              std::span<char> room) {
+std::optional<std::string_view> DecodePercent(std::string_view text, PlusSign plus,
+                                              std::span<char> buffer) {
   std::size_t at = 0;
   while (at < text.size() && !IsCoded(text[at], plus)) ++at;
   if (at == text.size()) return text;
 
-  assert(room.size() >= text.size());
-  std::copy_n(text.begin(), at, room.begin());
+  assert(buffer.size() >= text.size());
+  std::copy_n(text.begin(), at, buffer.begin());
   std::size_t size = at;
   while (at < text.size()) {
     const char c = text[at];
     if (c != '%') {
-      room[size++] = c == '+' && plus == Plus::kBlank ? ' ' : c;
+      buffer[size++] = c == '+' && plus == PlusSign::kBlank ? ' ' : c;
       ++at;
       continue;
     }
     const int byte = HexByte(text.substr(at + 1));
     if (byte < 0) return std::nullopt;
-    room[size++] = static_cast<char>(byte);
+    buffer[size++] = static_cast<char>(byte);
     at += 3;
   }
-  return std::string_view(room.data(), size);
+  return std::string_view(buffer.data(), size);
 }
 
 bool DecodePercent(std::string_view text, std::string& out) {
-  std::string room(text.size(), '\0');
-  const auto decoded = DecodePercent(text, Plus::kItself, room);
+  std::string buffer(text.size(), '\0');
+  const auto decoded = DecodePercent(text, PlusSign::kItself, buffer);
   if (decoded) out = *decoded;
   return decoded.has_value();
 }
 
-Target SplitTarget(std::string_view text) {
-  Target target;
+RequestTarget SplitTarget(std::string_view text) {
+  RequestTarget target;
   text = text.substr(0, text.find('#'));
   const std::size_t mark = std::min(text.find('?'), text.size());
   target.path = text.substr(0, mark);
@@ -75,10 +75,10 @@ bool QueryParameters::Next() {
 }
 
 bool QueryParameters::Decode(std::string_view& text) {
-  const auto decoded = DecodePercent(text, Plus::kBlank, room_);
+  const auto decoded = DecodePercent(text, PlusSign::kBlank, buffer_);
   if (!decoded) return false;
   text = *decoded;
-  if (text.data() == room_.data()) room_ = room_.subspan(text.size());
+  if (text.data() == buffer_.data()) buffer_ = buffer_.subspan(text.size());
   return true;
 }
 

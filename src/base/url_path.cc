@@ -11,7 +11,7 @@ namespace {
 
 char Capital(char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-// What an escape at the beginning stands for, or -1.
+// Returns the byte of an escape at the beginning, or -1.
 int Escaped(std::string_view text) { return text.starts_with('%') ? HexByte(text.substr(1)) : -1; }
 
 bool StaysEscaped(int byte, PathFolding folding) {
@@ -30,9 +30,9 @@ constexpr std::array<Folding, 3> kFoldings = {{{"case", &PathFolding::letter_cas
 
 class Path {
  public:
-  Path(std::span<char> room, PathFolding folding) : room_(room), folding_(folding) {}
+  Path(std::span<char> buffer, PathFolding folding) : buffer_(buffer), folding_(folding) {}
 
-  void Add(char c) { room_[size_++] = folding_.letter_case ? AsciiLower(c) : c; }
+  void Add(char c) { buffer_[size_++] = folding_.letter_case ? AsciiLower(c) : c; }
 
   // A segment is whole: '/' or the end follows.
   void EndSegment() {
@@ -53,18 +53,20 @@ class Path {
     begin_ = 1;
   }
 
-  // With the last '/', which the room has no place for, left out.
+  // Without the trailing '/', for which the buffer has no space.
   [[nodiscard]] std::string_view Finish() {
     if (folding_.trailing_dots) RemoveTrailingDots();
     const std::string_view segment = Segment();
     if (segment == "." || segment == "..") EndSegment();
-    if (size_ > 1 && room_[size_ - 1] == '/') --size_;
+    if (size_ > 1 && buffer_[size_ - 1] == '/') --size_;
     return Text();
   }
 
  private:
-  [[nodiscard]] std::string_view Text() const { return {room_.data(), size_}; }
-  [[nodiscard]] std::string_view Segment() const { return {room_.data() + begin_, size_ - begin_}; }
+  [[nodiscard]] std::string_view Text() const { return {buffer_.data(), size_}; }
+  [[nodiscard]] std::string_view Segment() const {
+    return {buffer_.data() + begin_, size_ - begin_};
+  }
 
   // A segment of nothing but dots and blanks stays: it may be a way up.
   void RemoveTrailingDots() {
@@ -72,7 +74,7 @@ class Path {
     if (last != std::string_view::npos) size_ = begin_ + last + 1;
   }
 
-  std::span<char> room_;
+  std::span<char> buffer_;
   PathFolding folding_;
   std::size_t size_ = 0;
   std::size_t begin_ = 0;  ///< Of the segment that is being read.
@@ -99,9 +101,9 @@ std::vector<std::string> NamesOf(PathFolding folding) {
   return names;
 }
 
-std::string_view NormalizePath(std::string_view path, std::span<char> room, PathFolding folding) {
-  if (path.empty() || room.size() < path.size()) return "/";
-  Path normal(room, folding);
+std::string_view NormalizePath(std::string_view path, std::span<char> buffer, PathFolding folding) {
+  if (path.empty() || buffer.size() < path.size()) return "/";
+  Path normal(buffer, folding);
   normal.Begin();
   if (path.starts_with('/')) path.remove_prefix(1);
   while (!path.empty()) {

@@ -8,29 +8,30 @@
 
 namespace sluice {
 
-/// Further differences of paths that the server behind a proxy ignores.
+/// Optional normalizations, for backends that ignore these differences of paths.
 struct PathFolding {
-  bool letter_case = false;    ///< "/Login" is "/login".
-  bool parameters = false;     ///< "/login;a=b/x" is "/login/x"; an escaped ';' begins none.
-  bool trailing_dots = false;  ///< "/login." is "/login": dots and blanks that end a segment.
+  bool letter_case = false;  ///< "/Login" becomes "/login".
+  bool parameters =
+      false;  ///< "/login;a=b/x" becomes "/login/x"; an escaped ';' is not a parameter.
+  bool trailing_dots =
+      false;  ///< "/login." becomes "/login": dots and blanks at the end of a segment.
 
   friend bool operator==(const PathFolding&, const PathFolding&) = default;
 };
 
-/// "case", "parameters", "trailing_dots"; nothing if one of the names is none of these.
+/// Parses "case", "parameters" and "trailing_dots"; nothing if a name is unknown.
 [[nodiscard]] std::optional<PathFolding> ParsePathFolding(std::span<const std::string> names);
 
-/// The names of what is folded, as ParsePathFolding reads them.
+/// Returns the names that ParsePathFolding parses.
 [[nodiscard]] std::vector<std::string> NamesOf(PathFolding folding);
 
-/// One way to write a path, of the many that servers take for the same: what could be written
-/// plainly is, "//" is "/", "/a/../b" and "/./b" are "/b", and a '/' at the end is left out. What
-/// stands for '/', '%', '?', '#' or a control character stays escaped, in capitals (in lower case
-/// where case is folded), so that two paths that differ stay different, and no byte of a path ends
-/// it. What follows a '%' and is no escape stays as it is.
+/// Normalizes a path: unnecessary escapes are decoded, "//" becomes "/", "/a/../b" and "/./b"
+/// become "/b", and a trailing '/' is removed. '/', '%', '?', '#' and control characters stay
+/// escaped, in upper case (in lower case if case is folded), so that different paths stay
+/// different. An invalid escape stays as it is.
 ///
-/// The result is in `room`, which has at least the path's size. Begins with '/' always.
-[[nodiscard]] std::string_view NormalizePath(std::string_view path, std::span<char> room,
+/// The result is in `buffer`, which must be at least as long as the path. Always begins with '/'.
+[[nodiscard]] std::string_view NormalizePath(std::string_view path, std::span<char> buffer,
                                              PathFolding folding = {});
 
 }  // namespace sluice

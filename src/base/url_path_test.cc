@@ -14,7 +14,7 @@ std::string Normal(std::string_view path, PathFolding folding = {}) {
   return std::string(NormalizePath(path, room, folding));
 }
 
-TEST(NormalizePathTest, WaysToWriteOnePathAreOne) {
+TEST(NormalizePathTest, EquivalentPathsAreNormalizedEqually) {
   for (const std::string_view path :
        {"/login", "/%6Cogin", "/%6cogin", "//login", "/login/", "/login//", "/./login", "/login/.",
         "/a/../login", "/a/b/../../login", "/../login", "/login/x/..", "/%2e/login",
@@ -51,7 +51,7 @@ TEST(NormalizePathTest, AnEscapeNeverEndsAPath) {
   }
 }
 
-TEST(NormalizePathTest, ParametersAreLeftOutBeforeDotsAreLookedAt) {
+TEST(NormalizePathTest, ParametersAreRemovedBeforeDots) {
   constexpr PathFolding kParameters{.parameters = true};
   for (const std::string_view path : {"/admin;x", "/admin;a=b;c/", "/;x/admin", "/public/..;/admin",
                                       "/public/..;x=/./admin", "/admin/.;x", "/%61dmin;%2F"}) {
@@ -69,7 +69,7 @@ TEST(NormalizePathTest, CaseIsFoldedInEscapesToo) {
   }
 }
 
-TEST(NormalizePathTest, DotsThatEndASegmentAreLeftOut) {
+TEST(NormalizePathTest, TrailingDotsOfASegmentAreRemoved) {
   constexpr PathFolding kDots{.trailing_dots = true};
   for (const std::string_view path : {"/a/admin.", "/a/admin...", "/a./admin%2e", "/a/admin%20",
                                       "/a/b/../admin. .", "/a/admin./"}) {
@@ -79,13 +79,13 @@ TEST(NormalizePathTest, DotsThatEndASegmentAreLeftOut) {
   EXPECT_EQ(Normal("/a/admin."), "/a/admin.");
 }
 
-TEST(NormalizePathTest, NoEscapesStayAsTheyAre) {
+TEST(NormalizePathTest, InvalidEscapesAreUnchanged) {
   EXPECT_EQ(Normal("/100%"), "/100%");
   EXPECT_EQ(Normal("/%zz/%2"), "/%zz/%2");
   EXPECT_EQ(Normal("/%C3%A4"), "/\xC3\xA4");
 }
 
-TEST(NormalizePathTest, TheNormalFormIsItsOwn) {
+TEST(NormalizePathTest, NormalizationIsIdempotent) {
   constexpr unsigned kSeed = 20;
   std::mt19937 random(kSeed);
   constexpr std::string_view kPieces[] = {"/",   ".",  "..",  "a",   "%2e", "%2F", "%41",

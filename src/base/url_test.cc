@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-std::string Decoded(std::string_view text, Plus plus = Plus::kItself) {
+std::string Decoded(std::string_view text, PlusSign plus = PlusSign::kItself) {
   std::array<char, 64> room;
   const auto decoded = DecodePercent(text, plus, room);
   return decoded ? std::string(*decoded) : "refused";
@@ -39,26 +39,26 @@ TEST(DecodePercent, ReplacesEscapesByTheirBytes) {
   EXPECT_EQ(Decoded("%2541"), "%41") << "decoded once only";
 }
 
-TEST(DecodePercent, TakesAPlusForABlankOnlyWhereItIsOne) {
-  EXPECT_EQ(Decoded("a+b%2B", Plus::kItself), "a+b+");
-  EXPECT_EQ(Decoded("a+b%2B", Plus::kBlank), "a b+");
+TEST(DecodePercent, DecodesAPlusAsABlankOnlyInQueries) {
+  EXPECT_EQ(Decoded("a+b%2B", PlusSign::kItself), "a+b+");
+  EXPECT_EQ(Decoded("a+b%2B", PlusSign::kBlank), "a b+");
 }
 
-TEST(DecodePercent, RefusesWhatIsNoEscape) {
+TEST(DecodePercent, RejectsInvalidEscapes) {
   for (const std::string_view text :
        {"%", "a%", "%4", "%g0", "%0g", "%%41", "% 41", "%-1", "a%4"}) {
     EXPECT_EQ(Decoded(text), "refused") << text;
   }
 }
 
-TEST(DecodePercent, DoesNotCopyWhatHasNoEscapes) {
+TEST(DecodePercent, DoesNotCopyTextsWithoutEscapes) {
   const std::string_view text = "user:123";
-  EXPECT_EQ(DecodePercent(text, Plus::kBlank, {})->data(), text.data());
+  EXPECT_EQ(DecodePercent(text, PlusSign::kBlank, {})->data(), text.data());
 }
 
-TEST(SplitTarget, TellsPathAndQueryOfTargetsAndUrls) {
+TEST(SplitTarget, SplitsTargetsAndUrls) {
   const auto parts = [](std::string_view text) {
-    const Target target = SplitTarget(text);
+    const RequestTarget target = SplitTarget(text);
     return std::string(target.host) + " " + std::string(target.path) + " " +
            std::string(target.query);
   };
@@ -76,7 +76,7 @@ TEST(SplitTarget, TellsPathAndQueryOfTargetsAndUrls) {
   EXPECT_EQ(parts("a/b"), " a/b ");
 }
 
-TEST(QueryParameters, ComeOneByOne) {
+TEST(QueryParameters, AreIteratedInOrder) {
   EXPECT_EQ(Parameters(""), "");
   EXPECT_EQ(Parameters("key=user:123"), "key=user:123;");
   EXPECT_EQ(Parameters("a=b&c"), "a=b;c;");
@@ -95,7 +95,7 @@ TEST(QueryParameters, EndAtTheFirstThatCannotBeDecoded) {
   EXPECT_EQ(Parameters("%=1"), "refused %=1");
 }
 
-TEST(QueryParameters, StayGoodWhileOthersAreDecoded) {
+TEST(QueryParameters, StayValidWhileOthersAreDecoded) {
   const std::string_view query = "%61=%31&b=2&%63=%33";
   std::string room(query.size(), '\0');
   QueryParameters parameters(query, room);

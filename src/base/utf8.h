@@ -11,7 +11,7 @@ namespace sluice {
 /// U+FFFD.
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
-/// The size in bytes of the character at the front of `text`; 0 if it is not UTF-8.
+/// Returns the size in bytes of the character at the front of `text`; 0 if it is not UTF-8.
 [[nodiscard]] std::size_t Utf8Size(std::string_view text);
 
 [[nodiscard]] bool IsUtf8(std::string_view text);

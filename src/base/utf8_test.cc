@@ -18,7 +18,7 @@ TEST(Utf8Test, EachCodePointButSurrogatesHasOneForm) {
   }
 }
 
-TEST(Utf8Test, OverlongFormsAndWhatIsTooLargeAreRefused) {
+TEST(Utf8Test, OverlongFormsAndTooLargeCodePointsAreRejected) {
   for (const char* wrong : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",
                             "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\x80", "a\xE2\x82"}) {
     EXPECT_FALSE(IsUtf8(wrong)) << wrong;
@@ -27,7 +27,7 @@ TEST(Utf8Test, OverlongFormsAndWhatIsTooLargeAreRefused) {
   EXPECT_EQ(Utf8Size(""), 0);
 }
 
-TEST(Utf8Test, EachWrongByteIsReplaced) {
+TEST(Utf8Test, EachInvalidByteIsReplaced) {
   std::string out;
   AppendAsUtf8("a\xC3\xA4\xFF\xE2\x82z", out);
   EXPECT_EQ(out, "a\xC3\xA4\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");

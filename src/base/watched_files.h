@@ -19,7 +19,7 @@ struct FileContent {
 /// The content of watched files, or the reason why one of them can't be read.
 struct FileChange {
   std::vector<FileContent> files{};
-  std::string path{};   ///< Of the file or directory that `error` is about.
+  std::string path{};   ///< The file or directory that can't be read.
   std::string error{};  ///< Empty: all files were read.
 
   friend bool operator==(const FileChange&, const FileChange&) = default;
@@ -36,10 +36,11 @@ class WatchedFiles {
 
   [[nodiscard]] bool empty() const { return paths_.empty(); }
 
-  /// A hash of names, inodes, sizes and times: differs if the content may differ.
+  /// Returns a hash of names, inodes, sizes and times: differs if the content may differ.
   [[nodiscard]] std::uint64_t Signature() const;
 
-  /// In the order of the list, or of the names. Fails if all together are larger than `max_bytes`.
+  /// Reads all files, in the order of the list or of their names. Fails if the total size exceeds
+  /// `max_bytes`.
   [[nodiscard]] FileChange Read(std::size_t max_bytes) const;
 
  private:
@@ -47,7 +48,7 @@ class WatchedFiles {
   [[nodiscard]] std::optional<std::vector<std::string>> Paths(std::string& error) const;
   [[nodiscard]] bool HasSuffix(const std::string& name) const;
 
-  std::vector<std::string> paths_;     ///< Or one, of the directory.
+  std::vector<std::string> paths_;     ///< Files, or one directory.
   std::vector<std::string> suffixes_;  ///< Empty: `paths_` are files.
 };
 

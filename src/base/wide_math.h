@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// Products of two 64-bit numbers, which a limit's arithmetic can't do without.
+/// For products of two 64-bit numbers.
 __extension__ using Wide = __int128;
 
 /// ⌈a / b⌉ for a ≥ 0, b > 0.

@@ -10,8 +10,8 @@ namespace sluice::config_text {
 /// An error or a warning about a configuration file.
 struct Diagnostic {
   std::string file;
-  Position position;    ///< Line 0: of the whole file.
-  std::string field;    ///< Path in the tree, as "rules[2].params.capacity"; may be empty.
+  Position position;    ///< Line 0: the whole file.
+  std::string field;    ///< Path in the tree, such as "rules[2].params.capacity"; may be empty.
   std::string message;  ///< The problem and its correction.
 
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;

@@ -6,16 +6,17 @@
 
 namespace sluice::config_text {
 
-/// The way from the root of a document to a value. Made for every mapping and list, written out
-/// only for an error.
+/// The path from the root of a document to a value. Created for every mapping and list; formatted
+/// only for errors.
 struct FieldPath {
   const FieldPath* parent = nullptr;  ///< nullptr: the root.
-  std::string_view name{};            ///< Of a mapping's value.
-  std::size_t index = 0;              ///< Of a list's item.
+  std::string_view name{};            ///< Name of a mapping's value.
+  std::size_t index = 0;              ///< Index of a list's item.
   bool is_item = false;
 };
 
-/// "rules[2].override["sk live"].capacity": `name`, if there is one, below `path`.
+/// Formats a path, such as "rules[2].override["sk live"].capacity", with `name` appended if not
+/// empty.
 std::string Describe(const FieldPath* path, std::string_view name = {});
 
 }  // namespace sluice::config_text

@@ -12,20 +12,10 @@
 
 #include "base/json_reader.h"
 #include "config_text/suggestion.h"
+#include "config_text/yaml_text.h"
 #include "config_text/yaml_tree.h"
 
 namespace sluice::config_text {
-namespace {
-
-Position PositionAt(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0.
-  return {static_cast<int>(line), static_cast<int>(offset - line_begin) + 1};
-}
-
-}  // namespace
-
 /// Makes a tree of a JSON document. The recursion is as deep as JsonDocument allows.
 class JsonTreeBuilder {
  public:
@@ -122,7 +112,7 @@ std::variant<YamlTree, YamlError> YamlTree::ParseJson(std::string_view text) {
   JsonDocument document;
   const std::optional<JsonValue> value = document.Parse(text);
   if (!value) {
-    return YamlError{PositionAt(text, document.error_at()),
+    return YamlError{PositionOf(text, document.error_at()),
                      "not JSON: " + std::string(document.error())};
   }
   YamlTree tree;

@@ -44,7 +44,7 @@ TEST(YamlAsJsonTest, KeepsTextsThatLookLikeNumbers) {
 )");
 }
 
-TEST(YamlAsJsonTest, RefusesNamesThatAreThereTwice) {
+TEST(YamlAsJsonTest, RejectsDuplicateNames) {
   EXPECT_EQ(TextOf(YamlAsJson("a: 1\n\"a\": 2\n")), "error at 2:1: the name `a` is there twice");
   EXPECT_THAT(TextOf(YamlAsJson("? [a]\n: 1\n")), HasSubstr("expected a field's name"));
 }
@@ -164,7 +164,7 @@ class RandomJson {
   std::mt19937 random_;
 };
 
-TEST(JsonAsYamlTest, AndBackIsTheSameDocument) {
+TEST(JsonAsYamlTest, RoundTripsEveryDocument) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomJson random(seed);
@@ -175,7 +175,7 @@ TEST(JsonAsYamlTest, AndBackIsTheSameDocument) {
   }
 }
 
-TEST(AppendYamlFlowTest, IsReadAsTheSameValue) {
+TEST(AppendYamlFlowTest, IsParsedAsTheSameValue) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomJson random(seed);

@@ -30,15 +30,15 @@ std::size_t FieldNames::IndexOf(std::string_view name) const {
 Mapping::Mapping(Reading& reading, const Field& field, const FieldNames& names)
     : reading_(reading), names_(names), path_(reading.PathOf(field)) {
   if (field->kind != YamlKind::kMapping) {
-    reading.Wrong(field, "expected the fields of " + std::string(names.what()) + ", found " +
-                             Found(*field.node));
+    reading.AddError(field, "expected the fields of " + std::string(names.what()) + ", found " +
+                                Found(*field.node));
     ok_ = false;
     return;
   }
   for (std::size_t i = 0; i + 1 < field->children.size(); i += 2) {
     const YamlNode& key = *field->children[i];
     if (key.kind != YamlKind::kScalar || key.text.empty()) {
-      reading.WrongAt(key.position, path_, "expected a field's name, found " + Found(key));
+      reading.AddErrorAt(key.position, path_, "expected a field's name, found " + Found(key));
       continue;
     }
     if (key.text.starts_with("x-")) continue;  // For notes, and for anchors to stand at.
@@ -48,8 +48,8 @@ Mapping::Mapping(Reading& reading, const Field& field, const FieldNames& names)
     if (index == FieldNames::kMost) {
       ReportUnknown(entry);
     } else if (values_[index] != nullptr) {
-      reading.WrongName(entry,
-                        "stands here twice; first on line " + std::to_string(keys_[index].line));
+      reading.AddNameError(entry,
+                           "stands here twice; first on line " + std::to_string(keys_[index].line));
     } else {
       values_[index] = entry.node;
       keys_[index] = key.position;
@@ -68,8 +68,8 @@ Field Mapping::Either(std::string_view name, std::string_view other) const {
   const Field first = (*this)[name];
   const Field second = (*this)[other];
   if (first && second) {
-    reading_.WrongName(second, "means the same as " + Shown(name) + " on line " +
-                                   std::to_string(first.key.line) + "; leave one of them out");
+    reading_.AddNameError(second, "means the same as " + Shown(name) + " on line " +
+                                      std::to_string(first.key.line) + "; leave one of them out");
   }
   return first ? first : second;
 }
@@ -89,7 +89,7 @@ void Mapping::ReportUnknown(const Field& field) {
       message += (i > 0 ? ", " : "") + std::string(names_.all()[i]);
     }
   }
-  reading_.WrongName(field, std::move(message));
+  reading_.AddNameError(field, std::move(message));
 }
 
 }  // namespace sluice::config_text

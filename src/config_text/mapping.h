@@ -14,15 +14,15 @@ namespace sluice::config_text {
 
 class FieldNames;
 
-/// Returns the end of the message about an unknown field, or nothing.
+/// Returns a suffix for the message about an unknown field; may be empty.
 using FieldHint = std::string (*)(const FieldNames& names, std::string_view field);
 
-/// The names that the fields of some kind of mapping may have.
+/// The allowed field names of a kind of mapping.
 class FieldNames {
  public:
   static constexpr std::size_t kMost = 64;
 
-  /// `what` is for messages: "a rule"; `document` is the one that has all of them.
+  /// `what` is for messages ("a rule"); `document` describes all fields.
   FieldNames(std::string_view what, std::initializer_list<std::vector<std::string_view>> names,
              std::string_view document, FieldHint unknown_hint = nullptr);
 
@@ -31,7 +31,7 @@ class FieldNames {
   [[nodiscard]] FieldHint hint() const { return hint_; }
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] bool Has(std::string_view name) const { return IndexOf(name) != kMost; }
-  /// kMost if there is none.
+  /// Returns the index of a name; kMost if unknown.
   [[nodiscard]] std::size_t IndexOf(std::string_view name) const;
 
  private:
@@ -42,20 +42,20 @@ class FieldNames {
   std::unordered_map<std::string_view, std::size_t> index_;
 };
 
-/// A mapping whose fields have known names; others are errors.
+/// A mapping with known field names; others are errors.
 class Mapping {
  public:
   Mapping(Reading& reading, const Field& field, const FieldNames& names);
 
-  /// Not set if the file does not have it. `name` must be one of the names.
+  /// Returns a field; not set if absent. `name` must be one of the names.
   [[nodiscard]] Field operator[](std::string_view name) const;
-  /// Returns the field with either of two equivalent names; an error if both are there.
+  /// Returns the field with either of two equivalent names; reports an error if both are present.
   [[nodiscard]] Field Either(std::string_view name, std::string_view other) const;
 
   [[nodiscard]] const FieldNames& names() const { return names_; }
   [[nodiscard]] const FieldPath* path() const { return path_; }
   [[nodiscard]] Reading& reading() const { return reading_; }
-  /// False: it was no mapping at all, which has been said.
+  /// False: not a mapping, which was reported.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:

@@ -2,7 +2,7 @@
 
 namespace sluice::config_text {
 
-/// A place in a file; both numbers count from 1.
+/// A position in a file; both numbers start at 1.
 struct Position {
   int line = 0;
   int column = 0;

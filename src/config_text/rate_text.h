@@ -8,20 +8,20 @@
 
 #include "base/decimal.h"
 
-/// Rates as people write them in rule files. All of it exact: nothing goes through a double.
+/// Rates in rule files. Exact: no conversion to double.
 namespace sluice::config_text {
 
-/// "100 per minute", "30/s", "1.5 / 10s"; also "100": then without a period.
+/// "100 per minute", "30/s", "1.5 / 10s"; or "100", without a period.
 struct RateText {
   Decimal amount;
   std::optional<Micros> period;
 };
 [[nodiscard]] std::optional<RateText> ParseRate(std::string_view text);
 
-/// Whether it is a rate per month or year, which have no fixed length.
+/// Returns whether it is a rate per month or year, which have no fixed length.
 [[nodiscard]] bool IsPerCalendarTime(std::string_view text);
 
-/// So much in so much time, in lowest terms; nothing if that is more than a Rate holds.
+/// Returns the rate in lowest terms; nothing if it is out of range.
 [[nodiscard]] std::optional<Rate> ToRate(const Decimal& amount, Micros period);
 
 }  // namespace sluice::config_text

@@ -31,14 +31,14 @@ TEST(RateTextTest, RatesAreWrittenInManyWays) {
   EXPECT_EQ(Rate("100"), "100");
 }
 
-TEST(RateTextTest, WhatIsNoRateIsRefused) {
+TEST(RateTextTest, InvalidRatesAreRejected) {
   for (const char* text : {"", "per minute", "100 minute", "100 per", "100/", "100 per month",
                            "ten per minute", "100 per minute per user"}) {
     EXPECT_EQ(Rate(text), "none") << text;
   }
 }
 
-TEST(RateTextTest, RatesPerMonthAreKnownForWhatTheyAre) {
+TEST(RateTextTest, RatesPerMonthAreRecognized) {
   EXPECT_TRUE(IsPerCalendarTime("1000 per month"));
   EXPECT_TRUE(IsPerCalendarTime("1000/Year"));
   EXPECT_FALSE(IsPerCalendarTime("1000 per minute"));
@@ -52,7 +52,7 @@ TEST(RateTextTest, ARateIsExact) {
   EXPECT_EQ(rate->period, seconds(100));
 }
 
-TEST(RateTextTest, ARateThatCanNotBeHeldIsNone) {
+TEST(RateTextTest, ARateOutOfRangeIsRejected) {
   EXPECT_FALSE(ToRate({1, 15}, seconds(1)));
   EXPECT_FALSE(ToRate({0, 0}, seconds(1)));
   EXPECT_FALSE(ToRate({9'007'199'254'740'993, 0}, Micros(1)));

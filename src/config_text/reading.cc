@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxErrors = 100'000;
 
-// What a file says may hold line breaks, and what else a terminal would act on.
+// Texts of a file may contain line breaks and other control characters.
 std::string OneLine(std::string text) {
   for (char& c : text) {
     if (IsControl(c)) c = ' ';
@@ -67,24 +67,24 @@ Diagnostic Reading::About(const Field& field, Position position, std::string mes
   return {file_, position, OneLine(PathText(field)), OneLine(std::move(message))};
 }
 
-void Reading::Wrong(const Field& field, std::string message) {
+void Reading::AddError(const Field& field, std::string message) {
   if (has_max_errors()) return;
-  // Where there is nothing, yaml-cpp points to what comes next.
+  // For an empty value, yaml-cpp reports the position of the next token.
   const Position position = field->kind == YamlKind::kNull ? field.key : field->position;
   errors_.push_back(About(field, position, std::move(message)));
 }
 
-void Reading::WrongName(const Field& field, std::string message) {
+void Reading::AddNameError(const Field& field, std::string message) {
   if (has_max_errors()) return;
   errors_.push_back(About(field, field.key, std::move(message)));
 }
 
-void Reading::WrongAt(Position position, const FieldPath* path, std::string message) {
+void Reading::AddErrorAt(Position position, const FieldPath* path, std::string message) {
   if (has_max_errors()) return;
   errors_.push_back({file_, position, OneLine(Describe(path)), OneLine(std::move(message))});
 }
 
-void Reading::Warn(const Field& field, std::string message) {
+void Reading::AddWarning(const Field& field, std::string message) {
   if (warnings_.size() >= kMaxErrors) return;
   warnings_.push_back(About(field, field->position, std::move(message)));
 }
@@ -94,7 +94,7 @@ std::vector<Diagnostic> Reading::TakeWarnings() { return InOrder(std::move(warni
 
 std::optional<std::string_view> Reading::Text(const Field& field, std::string_view expected) {
   if (field->kind == YamlKind::kScalar && !field->text.empty()) return field->text;
-  Wrong(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
+  AddError(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
   return std::nullopt;
 }
 
@@ -107,7 +107,7 @@ std::optional<bool> Reading::Flag(const Field& field) {
       if (EqualIgnoringCase(field->text, word)) return false;
     }
   }
-  Wrong(field, "expected true or false, found " + Found(*field.node));
+  AddError(field, "expected true or false, found " + Found(*field.node));
   return std::nullopt;
 }
 
@@ -116,10 +116,10 @@ std::optional<std::int64_t> Reading::Whole(const Field& field, std::int64_t low,
   const auto number =
       field->kind == YamlKind::kScalar ? ParseWhole(field->text) : std::optional<std::int64_t>();
   if (!number) {
-    Wrong(field, "expected a whole number, found " + Found(*field.node));
+    AddError(field, "expected a whole number, found " + Found(*field.node));
   } else if (*number < low || *number > high) {
-    Wrong(field, "must be between " + std::to_string(low) + " and " + std::to_string(high) +
-                     ", found " + std::to_string(*number));
+    AddError(field, "must be between " + std::to_string(low) + " and " + std::to_string(high) +
+                        ", found " + std::to_string(*number));
   } else {
     return number;
   }
@@ -134,7 +134,7 @@ void Reading::ReportChoice(const Field& field, std::span<const std::string_view>
   }
   message += ", found " + Found(*field.node);
   if (field->kind == YamlKind::kScalar) message += DidYouMean(field->text, words);
-  Wrong(field, std::move(message));
+  AddError(field, std::move(message));
 }
 
 std::vector<Field> Reading::Items(const Field& field) {
@@ -151,7 +151,7 @@ std::vector<Field> Reading::Items(const Field& field) {
 
 std::vector<Field> Reading::Entries(const Field& field, std::string_view expected) {
   if (field->kind != YamlKind::kMapping) {
-    Wrong(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
+    AddError(field, "expected " + std::string(expected) + ", found " + Found(*field.node));
     return {};
   }
   const FieldPath* path = PathOf(field);
@@ -163,12 +163,12 @@ std::vector<Field> Reading::Entries(const Field& field, std::string_view expecte
     const Field entry{
         .node = field->children[i + 1], .parent = path, .name = key.text, .key = key.position};
     if (key.kind != YamlKind::kScalar || key.text.empty()) {
-      WrongAt(key.position, path, "expected a field's name, found " + Found(key));
+      AddErrorAt(key.position, path, "expected a field's name, found " + Found(key));
       continue;
     }
     const auto [first, is_new] = lines.emplace(key.text, key.position.line);
     if (!is_new) {
-      WrongName(entry, "stands here twice; first on line " + std::to_string(first->second));
+      AddNameError(entry, "stands here twice; first on line " + std::to_string(first->second));
       continue;
     }
     entries.push_back(entry);

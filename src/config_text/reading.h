@@ -18,21 +18,21 @@
 
 namespace sluice::config_text {
 
-/// A value and where it was found. Not set: there is none.
+/// A value and its position. Not set: absent.
 struct Field {
   static constexpr std::size_t kNoItem = static_cast<std::size_t>(-1);
 
   const YamlNode* node = nullptr;
   const FieldPath* parent = nullptr;
   std::string_view name{};
-  std::size_t index = kNoItem;  ///< Of a list's item.
-  Position key{};               ///< Where the name stands.
+  std::size_t index = kNoItem;  ///< Index of a list's item.
+  Position key{};               ///< Position of the name.
 
   explicit operator bool() const { return node != nullptr; }
   const YamlNode* operator->() const { return node; }
 };
 
-/// The reading of one file: collects what is wrong with it, and goes on.
+/// The state of reading one file: collects errors and warnings and continues.
 class Reading {
  public:
   explicit Reading(std::string file) : file_(std::move(file)) {}
@@ -41,39 +41,39 @@ class Reading {
 
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] const FieldPath* root() const { return &root_; }
-  /// Lives as long as this.
+  /// Returns the path of a field; lives as long as this.
   const FieldPath* PathOf(const Field& field);
 
-  void Wrong(const Field& field, std::string message);
-  /// Like Wrong, but about the field's name.
-  void WrongName(const Field& field, std::string message);
-  void WrongAt(Position position, const FieldPath* path, std::string message);
-  void Warn(const Field& field, std::string message);
-  /// Whether further errors are dropped: there is no point in reading on.
+  void AddError(const Field& field, std::string message);
+  /// Reports an error about the field's name.
+  void AddNameError(const Field& field, std::string message);
+  void AddErrorAt(Position position, const FieldPath* path, std::string message);
+  void AddWarning(const Field& field, std::string message);
+  /// True if further errors are dropped and reading should stop.
   [[nodiscard]] bool has_max_errors() const;
-  /// How many errors there are so far; for "went well".
+  /// Number of errors so far, to detect new ones.
   [[nodiscard]] std::size_t errors() const { return errors_.size(); }
-  /// In the order of the file; none twice.
+  /// Return all diagnostics in the order of the file, without duplicates.
   std::vector<Diagnostic> TakeErrors();
   std::vector<Diagnostic> TakeWarnings();
 
-  /// Each says what is wrong if the field has no such value.
+  /// Each returns a value, or reports an error and returns nothing.
   std::optional<std::string_view> Text(const Field& field, std::string_view expected);
   std::optional<bool> Flag(const Field& field);
   std::optional<std::int64_t> Whole(const Field& field, std::int64_t low, std::int64_t high);
-  /// One of a few words, in any case.
+  /// Returns the value of one of these words, ignoring case.
   template <typename T>
   std::optional<T> Choice(const Field& field,
                           std::span<const std::pair<std::string_view, T>> words);
 
-  /// The items of a list; one value is a list of one.
+  /// Returns the items of a list; another value is a list of one.
   std::vector<Field> Items(const Field& field);
-  /// The fields of a mapping, whatever their names; none twice.
+  /// Returns the fields of a mapping with arbitrary names; reports duplicates.
   std::vector<Field> Entries(const Field& field, std::string_view expected);
 
-  /// A regular expression is checked once, however many rules have it.
+  /// Regular expressions that were checked, to check each only once.
   std::unordered_set<std::string_view>& checked_regexes() { return checked_regexes_; }
-  /// The size of those together.
+  /// Total size of those.
   std::size_t& regex_size() { return regex_size_; }
 
  private:
@@ -89,7 +89,7 @@ class Reading {
   std::size_t regex_size_ = 0;
 };
 
-/// "nothing", "a list", "fields", or the text itself: what was found instead.
+/// Describes a value for messages: "nothing", "a list", "fields", or the text itself.
 std::string Found(const YamlNode& node);
 
 template <typename T>

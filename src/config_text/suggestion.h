@@ -7,16 +7,16 @@
 
 namespace sluice::config_text {
 
-/// The name that was probably meant: the one with the fewest slips of the pen (a letter wrong,
-/// missing, too many, or two swapped), if there are few enough of them.
+/// Returns the name with the smallest edit distance (substituted, missing, extra or swapped
+/// letters), if it is small enough.
 [[nodiscard]] std::optional<std::string_view> ClosestName(std::string_view written,
                                                           std::span<const std::string_view> names);
 
-/// "; did you mean `refill_rate`?", or nothing.
+/// Returns "; did you mean `refill_rate`?", or an empty text.
 [[nodiscard]] std::string DidYouMean(std::string_view written,
                                      std::span<const std::string_view> names);
 
-/// The text as messages show it: in backquotes, and cut if it is long.
+/// Formats a text for messages: in backquotes, truncated if long.
 [[nodiscard]] std::string Shown(std::string_view text);
 
 }  // namespace sluice::config_text

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"capacity", "refill_rate", "refill_interval",
                                                     "per", "window"};
 
-TEST(SuggestionTest, ASlipOfThePenIsUnderstood) {
+TEST(SuggestionTest, ATypoIsCorrected) {
   EXPECT_EQ(ClosestName("refil_rate", kNames), "refill_rate");
   EXPECT_EQ(ClosestName("refillrate", kNames), "refill_rate");
   EXPECT_EQ(ClosestName("windwo", kNames), "window");
@@ -21,18 +21,18 @@ TEST(SuggestionTest, ASlipOfThePenIsUnderstood) {
   EXPECT_EQ(ClosestName("pre", kNames), "per");
 }
 
-TEST(SuggestionTest, CapitalsAndDashesAreNoSlips) {
+TEST(SuggestionTest, CaseAndDashesAreNotTypos) {
   EXPECT_EQ(ClosestName("Refill-Rate", kNames), "refill_rate");
 }
 
-TEST(SuggestionTest, AnotherWordIsNoSlip) {
+TEST(SuggestionTest, AnotherWordIsNotATypo) {
   EXPECT_EQ(ClosestName("colour", kNames), std::nullopt);
   EXPECT_EQ(ClosestName("ip", kNames), std::nullopt);
   EXPECT_EQ(ClosestName("", kNames), std::nullopt);
   EXPECT_EQ(ClosestName(std::string(10'000, 'x'), kNames), std::nullopt);
 }
 
-TEST(SuggestionTest, ItIsPutAsAQuestion) {
+TEST(SuggestionTest, TheSuggestionIsAQuestion) {
   EXPECT_EQ(DidYouMean("windw", kNames), "; did you mean `window`?");
   EXPECT_EQ(DidYouMean("colour", kNames), "");
 }

@@ -48,7 +48,7 @@ enum class FlowScope : std::uint8_t {
   kBrackets,  ///< A list or mapping: up to its own closing bracket.
 };
 
-// Finds the end of what begins at `at`.
+// Finds the end of the value that begins at `at`.
 FlowEnd FindFlowEnd(std::string_view text, std::size_t at, FlowScope scope = FlowScope::kEntry) {
   FlowEnd end{.content = at};
   int depth = 0;
@@ -264,7 +264,7 @@ class EntryEditor {
   }
 
   void AppendIndented(std::string_view lines, std::size_t indent, std::string& out) const {
-    bool is_first = !is_mapping_;  // It stands behind the dash.
+    bool is_first = !is_mapping_;  // The first field follows the dash.
     if (is_mapping_) out += '\n';
     while (!lines.empty()) {
       std::string_view line = lines.substr(0, LineEnd(lines, 0));

@@ -7,13 +7,14 @@
 
 #include "config_text/yaml_tree.h"
 
-/// Edits of one entry of a list or mapping that is a field of a document's root, as text: all bytes
-/// that do not belong to the entry stay. An entry in block style is its lines: from its dash or
-/// name to the end of the last line of its value. Comments before it and after it stay.
+/// Textual edits of one entry of a list or mapping at the top level of a document: all bytes that
+/// do not belong to the entry are preserved. An entry in block style consists of its lines: from
+/// its dash or name to the end of the last line of its value. Comments before and after it are
+/// preserved.
 ///
-/// Positions are those of the parsed text; what can't be found from them (an alias, an explicit
-/// `?`) is not edited. The caller parses the result and compares, because no scanner knows all of
-/// YAML.
+/// Entries are located by the positions of the parsed text; aliases and explicit `?` keys are not
+/// supported. The caller must parse the result and compare, because the scanner does not know all
+/// of YAML.
 namespace sluice::config_text {
 
 /// A parsed document and its text, without a byte order mark.
@@ -24,22 +25,22 @@ struct YamlSource {
 
 /// A new entry.
 struct YamlEntry {
-  std::string_view name{};  ///< Of a mapping's entry.
+  std::string_view name{};  ///< Name of a mapping's entry.
   const YamlNode* value = nullptr;
-  /// The value as lines in block style, from column 1, to be used as they are; may be empty.
+  /// The value as lines in block style from column 1, used verbatim; may be empty.
   std::string_view lines{};
 };
 
-/// Replaces entry `index` of the root's field at `field` (an index of children: a name's).
+/// Replaces entry `index` of the root's field at `field` (the index of its name in `children`).
 [[nodiscard]] std::optional<std::string> ReplaceEntry(const YamlSource& source, std::size_t field,
                                                       std::size_t index, const YamlEntry& entry);
-/// Removes it. A list or mapping without entries stays as `[]` or `{}`.
+/// Removes an entry. A list or mapping without entries becomes `[]` or `{}`.
 [[nodiscard]] std::optional<std::string> RemoveEntry(const YamlSource& source, std::size_t field,
                                                      std::size_t index);
-/// Adds an entry behind the last one.
+/// Adds an entry after the last one.
 [[nodiscard]] std::optional<std::string> AddEntry(const YamlSource& source, std::size_t field,
                                                   const YamlEntry& entry);
-/// Adds a field with one entry behind the last field of the root.
+/// Adds a field with one entry after the last field of the root.
 [[nodiscard]] std::optional<std::string> AddField(const YamlSource& source, std::string_view name,
                                                   YamlKind kind, const YamlEntry& entry);
 

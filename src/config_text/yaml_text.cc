@@ -11,13 +11,6 @@ namespace {
 
 bool IsUnwanted(char c) { return IsControl(c) && c != '\t' && c != '\n' && c != '\r'; }
 
-Position PositionOf(std::string_view text, std::size_t i) {
-  const std::string_view before = text.substr(0, i);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0.
-  return {static_cast<int>(line), static_cast<int>(i - line_begin) + 1};
-}
-
 YamlError ProblemAt(std::string_view text, std::size_t i, const char* what) {
   std::string found = "0x";
   AppendHex(text[i], found, kHexCapitals);
@@ -25,6 +18,13 @@ YamlError ProblemAt(std::string_view text, std::size_t i, const char* what) {
 }
 
 }  // namespace
+
+Position PositionOf(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0.
+  return {static_cast<int>(line), static_cast<int>(offset - line_begin) + 1};
+}
 
 std::optional<YamlError> FindTextProblem(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {

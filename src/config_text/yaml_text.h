@@ -8,18 +8,21 @@
 
 namespace sluice::config_text {
 
-/// The first byte that can't stand in a YAML text: not UTF-8, or a control character. yaml-cpp
-/// passes such bytes on, and takes some for the end of the file.
+/// Returns line and column of a byte.
+[[nodiscard]] Position PositionOf(std::string_view text, std::size_t offset);
+
+/// Finds the first byte that is invalid in YAML: not UTF-8, or a control character. yaml-cpp
+/// accepts such bytes, and treats some as the end of the file.
 std::optional<YamlError> FindTextProblem(std::string_view text);
 
-/// The bracket or comma that is one too many (kMaxYamlMarks). yaml-cpp holds all tokens of a flow
+/// Finds the first bracket or comma beyond kMaxYamlMarks. yaml-cpp keeps all tokens of a flow
 /// collection, of hundreds of bytes each, until the collection is closed.
 std::optional<YamlError> FindTooManyMarks(std::string_view text);
 
-/// Skips anchors, tags and the white space behind them, which come before a value at `at`.
+/// Skips anchors and tags, with white space, before a value at `at`.
 [[nodiscard]] std::size_t SkipYamlProperties(std::string_view text, std::size_t at);
 
-/// Returns the end of the quoted text that begins at `at`, behind its quote; npos: it has none.
+/// Returns the position after the closing quote of the text that begins at `at`; npos if unclosed.
 [[nodiscard]] std::size_t FindQuoteEnd(std::string_view text, std::size_t at);
 
 }  // namespace sluice::config_text

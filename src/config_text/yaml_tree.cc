@@ -31,7 +31,7 @@ struct YamlException {
 
 Position At(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-/// Lets yaml-cpp read the text where it lies.
+/// Makes yaml-cpp read the text without a copy.
 class TextBuffer : public std::streambuf {
  public:
   explicit TextBuffer(std::string_view text) {

@@ -57,7 +57,7 @@ TEST(YamlTreeTest, BlocksAndFlowsBecomeTheSameTree) {
   EXPECT_EQ(Parsed("{a: [1, {b: 2}], c: \"x y\"}"), R"({a:[1 {b:2}] c:"x y"})");
 }
 
-TEST(YamlTreeTest, NothingIsNullUnlessItIsQuoted) {
+TEST(YamlTreeTest, AnEmptyValueIsNullUnlessQuoted) {
   EXPECT_EQ(Parsed("[~, null, '', \"null\", '~']"), R"([null null "" "null" "~"])");
   EXPECT_EQ(Parsed("a:\nb: 1"), "{a:null b:1}");
 }
@@ -67,7 +67,7 @@ TEST(YamlTreeTest, AFileOfCommentsHasNoRoot) {
   EXPECT_EQ(Parsed("# Later.\n"), "no document");
 }
 
-TEST(YamlTreeTest, EveryValueKnowsWhereItBegins) {
+TEST(YamlTreeTest, EveryValueHasItsPosition) {
   const auto parsed = YamlTree::Parse("a: 1\nb:\n  - x\n  - {c: \"y\"}\n");
   const YamlNode& root = *std::get<YamlTree>(parsed).root();
   const YamlNode& list = *root.children[3];
@@ -93,7 +93,7 @@ TEST(YamlTreeTest, AnAliasOfItselfIsRefused) {
   EXPECT_EQ(Parsed("a: &x [1, *x]\n"), "1:11 an alias of what it is part of");
 }
 
-TEST(YamlTreeTest, MergedFieldsAreWeakerThanTheMappingsOwn) {
+TEST(YamlTreeTest, OwnFieldsOverrideMergedOnes) {
   EXPECT_EQ(Parsed("a: &x {p: 1, q: 2}\nb: {q: 3, <<: *x, r: 4}\n"),
             "{a:{p:1 q:2} b:{q:3 r:4 p:1}}");
 }
@@ -102,7 +102,7 @@ TEST(YamlTreeTest, OfSeveralMergedMappingsTheFirstWins) {
   EXPECT_EQ(Parsed("[&x {p: 1}, &y {p: 2, q: 2}, {<<: [*x, *y]}]"), "[{p:1} {p:2 q:2} {p:1 q:2}]");
 }
 
-TEST(YamlTreeTest, AQuotedMergeKeyIsAKeyLikeOthers) {
+TEST(YamlTreeTest, AQuotedMergeKeyIsAnOrdinaryKey) {
   EXPECT_EQ(Parsed("{'<<': 1}"), R"({"<<":1})");
 }
 
@@ -118,7 +118,7 @@ TEST(YamlTreeTest, AQuoteThatIsNeverClosedIsRefused) {
   EXPECT_EQ(Parsed("b: |\n  \"text"), "{b:\"\"text\"}");
 }
 
-TEST(YamlTreeTest, DeepNestingIsRefusedWithoutGoingDeep) {
+TEST(YamlTreeTest, DeepNestingIsRejectedWithoutRecursion) {
   for (const char* open : {"[", "{a: ", "- ", "? "}) {
     std::string text;
     for (int i = 0; i < 20'000; ++i) text += open;

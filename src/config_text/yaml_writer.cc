@@ -12,7 +12,7 @@ namespace {
 /// A list of scalars that is shorter is written in one line.
 constexpr std::size_t kShortList = 72;
 
-// Words that some reader of YAML takes for something else than a text.
+// Words that some YAML parsers don't treat as texts.
 bool IsReservedWord(std::string_view text) {
   static constexpr std::array<std::string_view, 10> kWords{"true", "false", "null", "yes", "no",
                                                            "on",   "off",   "y",    "n",   "nan"};

@@ -17,7 +17,7 @@
 namespace sluice::control {
 namespace {
 
-using rules::Effect;
+using rules::ChangeEffect;
 using rules::TextFormat;
 using ::testing::HasSubstr;
 

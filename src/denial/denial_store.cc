@@ -8,49 +8,49 @@
 
 namespace sluice::denial {
 
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 namespace {
 
-bool IsRemembered(const Use& use) {
+bool IsRemembered(const KeyUse& use) {
   return use.mode == Mode::kEnforce && !use.count_denied && !use.only_looks && use.cost >= 1 &&
          use.limit->algorithm() != Algorithm::kConcurrency && store::Fits(use.key);
 }
 
-bool AnyIsRemembered(const Call& call) {
+bool AnyIsRemembered(const StoreCall& call) {
   return call.uses.size() <= kMaxLimitsPerCall &&
          std::any_of(call.uses.begin(), call.uses.end(),
-                     [](const Use& use) { return IsRemembered(use); });
+                     [](const KeyUse& use) { return IsRemembered(use); });
 }
 
-// Whether something denied may pass after the operation: every one that gives something back
-// belongs here. (A release frees a slot of a concurrency limit, of which no denial is remembered.)
+// Returns whether denied calls may pass after the operation, because it may give units back. (Not
+// kRelease: denials of concurrency limits are not remembered.)
 bool MayGiveBack(Operation operation) {
   return operation == Operation::kReset || operation == Operation::kGrant ||
          operation == Operation::kAdjust;
 }
 
-// A denied call takes something from such a limit, so the store must hear of it.
-bool CountsDenied(const Call& call) {
+// Denied calls consume from such a limit, so they must reach the store.
+bool CountsDenied(const StoreCall& call) {
   return std::any_of(call.uses.begin(), call.uses.end(),
-                     [](const Use& use) { return use.count_denied; });
+                     [](const KeyUse& use) { return use.count_denied; });
 }
 
-// What several uses of one key cost together was denied to the later ones.
-bool IsFirstOfItsKey(std::span<const Use> uses, std::size_t index) {
+// A later use of the same key was evaluated with the total cost of the uses before it.
+bool IsFirstOfItsKey(std::span<const KeyUse> uses, std::size_t index) {
   return std::none_of(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(index),
-                      [&](const Use& use) { return use.key == uses[index].key; });
+                      [&](const KeyUse& use) { return use.key == uses[index].key; });
 }
 
-// Writes what is remembered into the verdicts: kDenied if a use is denied and not due, else kDue if
-// all that are denied are due.
-Advice WriteVerdicts(const DenialTable& table, std::span<Use> uses,
-                     const DenialTable::TimeSource& now) {
-  Advice advice = Advice::kUnknown;
-  for (Use& use : uses) {
+// Sets the verdicts from remembered denials. Returns kDenied if a use is denied and not due, kDue
+// if all denied uses are due.
+DenialAdvice WriteVerdicts(const DenialTable& table, std::span<KeyUse> uses,
+                           const DenialTable::TimeSource& now) {
+  DenialAdvice advice = DenialAdvice::kUnknown;
+  for (KeyUse& use : uses) {
     const Denial denial =
         IsRemembered(use) ? table.Find(use.key, *use.limit, use.cost, now) : Denial{};
     const std::int64_t cap = use.limit->cap();
@@ -60,12 +60,12 @@ Advice WriteVerdicts(const DenialTable& table, std::span<Use> uses,
       continue;
     }
     use.verdict = denial.VerdictOf(use.limit->numbers(), use.cost);
-    if (advice != Advice::kDenied) advice = denial.advice;
+    if (advice != DenialAdvice::kDenied) advice = denial.advice;
   }
   return advice;
 }
 
-void WriteDenial(DenialTable& table, Call& call) {
+void WriteDenial(DenialTable& table, StoreCall& call) {
   call.ok = true;
   call.allowed = false;
   call.affected = 0;
@@ -73,44 +73,44 @@ void WriteDenial(DenialTable& table, Call& call) {
   table.CountAnswer();
 }
 
-// Denies the call by what is remembered, whether a real check is due or not.
-bool DenyAnyway(DenialTable& table, Call& call, const DenialTable::TimeSource& now) {
+// Denies the call from remembered denials, even if a real check is due.
+bool DenyAnyway(DenialTable& table, StoreCall& call, const DenialTable::TimeSource& now) {
   if (!AnyIsRemembered(call)) return false;
-  if (WriteVerdicts(table, call.uses, now) == Advice::kUnknown) return false;
+  if (WriteVerdicts(table, call.uses, now) == DenialAdvice::kUnknown) return false;
   WriteDenial(table, call);
   return true;
 }
 
 }  // namespace
 
-bool AnswerFrom(DenialTable& table, Call& call, const DenialTable::TimeSource& now) {
+bool AnswerFrom(DenialTable& table, StoreCall& call, const DenialTable::TimeSource& now) {
   if (call.operation != Operation::kCheck || !AnyIsRemembered(call) || CountsDenied(call)) {
     return false;
   }
   if (call.uses.size() == 1) {
-    Use& use = call.uses[0];
+    KeyUse& use = call.uses[0];
     const Denial denial = table.Find(use.key, *use.limit, use.cost, now);
-    if (denial.advice != Advice::kDenied) return false;
+    if (denial.advice != DenialAdvice::kDenied) return false;
     use.verdict = denial.VerdictOf(use.limit->numbers(), use.cost);
     use.receipt = {};
   } else {
-    if (WriteVerdicts(table, call.uses, now) != Advice::kDenied) return false;
+    if (WriteVerdicts(table, call.uses, now) != DenialAdvice::kDenied) return false;
     if (store::Refusal(call)) return false;
   }
   WriteDenial(table, call);
   return true;
 }
 
-/// A call on its way to the store. Used again and again.
+/// A call in flight to the store. Recycled.
 struct DenialStore::Request {
   explicit Request(DenialStore& its_owner) : owner(its_owner) {}
 
-  // Copies what the call points to: its caller may be gone when the store answers.
-  void Detach(std::span<const Use> of_caller) {
+  // Copies the data of the call, which its caller may destroy before the store answers.
+  void Detach(std::span<const KeyUse> of_caller) {
     uses.assign(of_caller.begin(), of_caller.end());
     limits.clear();
     text.clear();
-    for (const Use& use : of_caller) {
+    for (const KeyUse& use : of_caller) {
       limits.push_back(*use.limit);
       text.append(use.key.scope).append(use.key.tag).append(use.key.rest);
     }
@@ -121,7 +121,7 @@ struct DenialStore::Request {
       return copied;
     };
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      Use& use = uses[i];
+      KeyUse& use = uses[i];
       use.key = {
           .scope = take(use.key.scope), .tag = take(use.key.tag), .rest = take(use.key.rest)};
       use.limit = &limits[i];
@@ -129,7 +129,7 @@ struct DenialStore::Request {
     call.uses = uses;
   }
 
-  // Gives back what an unusually large call needed.
+  // Releases the memory of an unusually large call.
   void Trim() {
     constexpr std::size_t kKeptText = 1024;
     constexpr std::size_t kKeptUses = 16;
@@ -139,14 +139,14 @@ struct DenialStore::Request {
   }
 
   DenialStore& owner;
-  Call call;
-  Call* caller = nullptr;  ///< Null: it was answered.
+  StoreCall call;
+  StoreCall* caller = nullptr;  ///< Null: it was answered.
   SteadyTime sent{};
   std::uint64_t number = 0;
   bool is_probe = false;
   bool is_detached = false;
   bool on_callers_stack = false;
-  std::vector<Use> uses;
+  std::vector<KeyUse> uses;
   std::vector<Limit> limits;
   std::string text;  ///< The keys' parts.
 };
@@ -156,39 +156,40 @@ DenialStore::DenialStore(store::Store& store, DenialTable& table, StoreOptions o
 
 DenialStore::~DenialStore() = default;
 
-Completion DenialStore::Submit(Call& call) {
+Completion DenialStore::Submit(StoreCall& call) {
   if (MayGiveBack(call.operation)) return Change(call);
   if (call.operation != Operation::kCheck || !AnyIsRemembered(call)) return store_.Submit(call);
   if (call.uses.size() > 1) return CheckSeveral(call);
-  Use& use = call.uses[0];
+  KeyUse& use = call.uses[0];
   const Denial denial = table_.FindOrProbe(use.key, *use.limit, use.cost, options_.now);
-  if (denial.advice != Advice::kDenied) return Check(call, denial.advice == Advice::kProbe);
+  if (denial.advice != DenialAdvice::kDenied)
+    return Check(call, denial.advice == DenialAdvice::kProbe);
   use.verdict = denial.VerdictOf(use.limit->numbers(), use.cost);
   use.receipt = {};
   WriteDenial(table_, call);
   return Completion::kNow;
 }
 
-void DenialStore::SubmitBatch(std::span<Call* const> calls) {
-  for (Call* call : calls) Submit(*call);
+void DenialStore::SubmitBatch(std::span<StoreCall* const> calls) {
+  for (StoreCall* call : calls) Submit(*call);
 }
 
-Completion DenialStore::CheckSeveral(Call& call) {
-  const Advice advice = WriteVerdicts(table_, call.uses, options_.now);
-  if (advice == Advice::kUnknown || CountsDenied(call)) return Check(call, false);
+Completion DenialStore::CheckSeveral(StoreCall& call) {
+  const DenialAdvice advice = WriteVerdicts(table_, call.uses, options_.now);
+  if (advice == DenialAdvice::kUnknown || CountsDenied(call)) return Check(call, false);
   if (store::Refusal(call)) return store_.Submit(call);
-  if (advice == Advice::kDue && TakeProbes(call.uses)) return Check(call, true);
+  if (advice == DenialAdvice::kDue && TakeProbes(call.uses)) return Check(call, true);
   WriteDenial(table_, call);
   return Completion::kNow;
 }
 
-// False: some other call was quicker.
-bool DenialStore::TakeProbes(std::span<const Use> uses) {
+// Returns false if another call became the real check first.
+bool DenialStore::TakeProbes(std::span<const KeyUse> uses) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const Use& use = uses[i];
+    const KeyUse& use = uses[i];
     if (!IsRemembered(use) || !IsFirstOfItsKey(uses, i)) continue;
     const Denial denial = table_.FindOrProbe(use.key, *use.limit, use.cost, options_.now);
-    if (denial.advice != Advice::kDenied) continue;
+    if (denial.advice != DenialAdvice::kDenied) continue;
     for (std::size_t taken = 0; taken < i; ++taken) {
       if (IsRemembered(uses[taken])) table_.Unprobe(uses[taken].key);
     }
@@ -197,7 +198,7 @@ bool DenialStore::TakeProbes(std::span<const Use> uses) {
   return true;
 }
 
-Completion DenialStore::Check(Call& call, bool is_probe) {
+Completion DenialStore::Check(StoreCall& call, bool is_probe) {
   Request& request = TakeRequest(call);
   request.sent = options_.sent ? options_.sent() : options_.now();
   request.is_probe = is_probe;
@@ -210,14 +211,14 @@ Completion DenialStore::Check(Call& call, bool is_probe) {
   return Send(request);
 }
 
-// What was denied may pass once the store has answered. What is sent behind the change, and before
-// that, is left to the store.
-Completion DenialStore::Change(Call& call) {
+// Denials are dropped when the change is sent, so that the store decides later calls, and again
+// when it is done.
+Completion DenialStore::Change(StoreCall& call) {
   Drop(call);
   return Send(TakeRequest(call));
 }
 
-DenialStore::Request& DenialStore::TakeRequest(Call& call) {
+DenialStore::Request& DenialStore::TakeRequest(StoreCall& call) {
   if (idle_.empty()) {
     requests_.push_back(std::make_unique<Request>(*this));
     idle_.push_back(requests_.back().get());
@@ -230,7 +231,7 @@ DenialStore::Request& DenialStore::TakeRequest(Call& call) {
   request.call = {
       .operation = call.operation, .uses = call.uses, .now = call.now, .timeout = call.timeout};
   request.call.context = &request;
-  request.call.on_done = [](Call& /*call*/, void* context) {
+  request.call.on_done = [](StoreCall& /*call*/, void* context) {
     auto& done = *static_cast<Request*>(context);
     done.owner.Conclude(done);
   };
@@ -252,7 +253,7 @@ void DenialStore::Conclude(Request& request) {
     Drop(request.call);
     Announce(request.call);
   }
-  Call* const caller = std::exchange(request.caller, nullptr);
+  StoreCall* const caller = std::exchange(request.caller, nullptr);
   if (caller != nullptr) {
     caller->ok = request.call.ok;
     caller->error = request.call.error;
@@ -271,8 +272,8 @@ void DenialStore::Conclude(Request& request) {
   Finish(*caller, on_callers_stack);
 }
 
-// A failed check is denied by what is remembered, if that is so.
-void DenialStore::Finish(Call& call, bool on_callers_stack) {
+// A failed check is denied if a denial is remembered.
+void DenialStore::Finish(StoreCall& call, bool on_callers_stack) {
   call.pending = false;
   if (!call.ok && call.operation == Operation::kCheck && !store::IsCallError(call.error)) {
     DenyAnyway(table_, call, options_.now);
@@ -281,12 +282,13 @@ void DenialStore::Finish(Call& call, bool on_callers_stack) {
 }
 
 void DenialStore::Learn(const Request& request) {
-  const Call& call = request.call;
-  const auto check = request.is_probe ? DenialTable::Check::kProbe : DenialTable::Check::kOrdinary;
+  const StoreCall& call = request.call;
+  const auto check =
+      request.is_probe ? DenialTable::CheckKind::kProbe : DenialTable::CheckKind::kOrdinary;
   if (!call.ok && !request.is_probe) return;
   bool any_denied = false;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    const Use& use = call.uses[i];
+    const KeyUse& use = call.uses[i];
     if (!IsRemembered(use)) continue;
     if (!call.ok) {
       table_.Failed(use.key, options_.now());
@@ -300,15 +302,15 @@ void DenialStore::Learn(const Request& request) {
   if (any_denied && options_.on_remembered) options_.on_remembered();
 }
 
-void DenialStore::Drop(const Call& call) {
+void DenialStore::Drop(const StoreCall& call) {
   const SteadyTime now = options_.now();
-  for (const Use& use : call.uses) table_.Drop(use.key, now);
+  for (const KeyUse& use : call.uses) table_.Drop(use.key, now);
 }
 
-// A charge lets nothing pass that was denied, nor does an adjustment that changed nothing.
-void DenialStore::Announce(const Call& call) {
+// Charges, and adjustments without effect, don't change denials.
+void DenialStore::Announce(const StoreCall& call) {
   if (!options_.changed) return;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     const bool adjusts = call.operation == Operation::kAdjust;
     const bool charges = adjusts && use.cost >= use.receipt.amount + use.receipt.from_grant;
     const bool repeats =
@@ -328,7 +330,7 @@ void DenialStore::SetDeadline(Request& request) {
 
 void DenialStore::ExpireCalls() {
   const SteadyTime now = options_.now();
-  std::vector<Call*> expired;  // Finished at the end: their callers may submit again.
+  std::vector<StoreCall*> expired;  // Finished at the end: their callers may submit again.
   while (!deadlines_.empty()) {
     const Deadline next = deadlines_.front();
     const bool waits = next.request->number == next.number && next.request->caller != nullptr;
@@ -339,7 +341,7 @@ void DenialStore::ExpireCalls() {
   }
   next_wake_ = deadlines_.empty() ? SteadyTime::max() : deadlines_.front().when;
   if (!deadlines_.empty() && options_.wake) options_.wake(next_wake_);
-  for (Call* const call : expired) {
+  for (StoreCall* const call : expired) {
     call->ok = false;
     call->error = ErrorCode::kStoreTimeout;
     Finish(*call, false);

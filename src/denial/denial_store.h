@@ -14,49 +14,46 @@
 namespace sluice::denial {
 
 struct StoreOptions {
-  /// The clock that denials are measured by.
+  /// Returns the current time.
   std::function<SteadyTime()> now;
-  /// The same, when a call is sent; may be a little early, and so cheaper. Empty: `now`.
+  /// Returns the time at which a call is sent; may be slightly early, and so cheaper. Empty: `now`.
   std::function<SteadyTime()> sent{};
-  /// How long the store takes at most. Checks whose callers wait for less long are answered here at
-  /// their own deadline, while the store goes on: what it says then is still learned. 0: the store
-  /// keeps all deadlines.
+  /// The store's timeout. Checks with a shorter timeout are completed here at their own deadline;
+  /// the store's late result is still remembered. 0: the store enforces all deadlines.
   Micros deadline{0};
-  /// Called with keys of which denied calls may pass now; may be empty. Other processes'
-  /// DenialTable::Drop is to be called.
+  /// Called with keys whose remembered denials are stale, to be dropped in other processes
+  /// (DenialTable::Drop); may be empty.
   std::function<void(const Key&)> changed{};
-  /// Something was remembered; may be empty.
+  /// Called when a denial was remembered; may be empty.
   std::function<void()> on_remembered{};
-  /// DenialStore::ExpireCalls is to be called then, instead of when it was said before. Needed if
+  /// Schedules DenialStore::ExpireCalls for this time, replacing the previous one. Required if
   /// there is a `deadline`.
   std::function<void(SteadyTime)> wake{};
 };
 
-/// Denies a check if `table` remembers that the store denied it, and no real check is due. From any
-/// thread. False: the store must be asked.
-bool AnswerFrom(DenialTable& table, store::Call& call, const DenialTable::TimeSource& now);
+/// Denies a check if `table` remembers its denial and no real check is due. Returns false if the
+/// store must decide. May be called from any thread.
+bool AnswerFrom(DenialTable& table, store::StoreCall& call, const DenialTable::TimeSource& now);
 
-/// A store in front of another one, often a remote one: checks that the other one denied lately are
-/// denied from `table`, without asking it, and also while it does not answer. docs/redis.md has
-/// what is promised.
+/// A store in front of another one, usually remote: checks that the other one denied recently are
+/// denied from `table`, also while it does not answer. docs/redis.md has the guarantees.
 ///
-/// Remembered are enforced limits of any algorithm but concurrency; not those that count denied
-/// calls, shadow limits and quotas. A call over several limits is denied if one of them is
-/// remembered; of those that are not, the answer says that they are full. Resets, grants and
-/// adjustments drop what is remembered: when they are sent, for the calls behind them, and when
-/// they are answered.
+/// Denials are remembered for enforced limits of any algorithm but concurrency; not for limits that
+/// count denied calls, shadow limits and quotas. A call with several limits is denied if the denial
+/// of one of them is remembered; the others are reported as full. Resets, grants and adjustments
+/// drop remembered denials: when they are sent, for the calls behind them, and when they are done.
 ///
-/// One for each thread, as the store is; the table is shared. All calls must be answered before it
-/// goes: destroy the store first.
+/// One per thread, like the store; the table is shared. Destroy the store first: all calls must be
+/// done before the destructor runs.
 class DenialStore final : public store::Store {
  public:
   DenialStore(store::Store& store, DenialTable& table, StoreOptions options);
   ~DenialStore() override;
 
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
-  /// Answers the calls whose callers have waited long enough. The store goes on with them.
+  /// Completes the calls whose deadline has passed. The store continues to run them.
   void ExpireCalls();
 
  private:
@@ -64,29 +61,29 @@ class DenialStore final : public store::Store {
   struct Deadline {
     SteadyTime when;
     Request* request;
-    std::uint64_t number;  ///< Of the request, which is used again.
+    std::uint64_t number;  ///< Identifies one use of the request, which is recycled.
     bool operator<(const Deadline& other) const { return when > other.when; }  // Earliest on top.
   };
 
-  store::Completion CheckSeveral(store::Call& call);
-  bool TakeProbes(std::span<const store::Use> uses);
-  store::Completion Check(store::Call& call, bool is_probe);
-  store::Completion Change(store::Call& call);
+  store::Completion CheckSeveral(store::StoreCall& call);
+  bool TakeProbes(std::span<const store::KeyUse> uses);
+  store::Completion Check(store::StoreCall& call, bool is_probe);
+  store::Completion Change(store::StoreCall& call);
   store::Completion Send(Request& request);
   void Conclude(Request& request);
-  void Finish(store::Call& call, bool on_callers_stack);
+  void Finish(store::StoreCall& call, bool on_callers_stack);
   void Learn(const Request& request);
-  void Drop(const store::Call& call);
-  void Announce(const store::Call& call);
+  void Drop(const store::StoreCall& call);
+  void Announce(const store::StoreCall& call);
   void SetDeadline(Request& request);
-  Request& TakeRequest(store::Call& call);
+  Request& TakeRequest(store::StoreCall& call);
 
   store::Store& store_;
   DenialTable& table_;
   const StoreOptions options_;
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<Request*> idle_;
-  std::vector<Deadline> deadlines_;  ///< A heap; some are of calls that are answered.
+  std::vector<Deadline> deadlines_;  ///< A heap; includes deadlines of calls that are done.
   std::uint64_t numbers_ = 0;
   SteadyTime next_wake_ = SteadyTime::max();
 };

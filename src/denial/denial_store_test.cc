@@ -18,27 +18,27 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 class DenialStoreTest : public ::testing::Test {
  protected:
   /// A check, unless `operation` says otherwise.
-  Asked& Ask(std::vector<Use> uses, Operation operation = Operation::kCheck,
+  Asked& Ask(std::vector<KeyUse> uses, Operation operation = Operation::kCheck,
              Micros timeout = Micros{0}) {
     Asked& asked = asked_.emplace_back();
     asked.Submit(remembering_, std::move(uses), operation, timeout);
     return asked;
   }
-  Asked& AskAndWait(std::vector<Use> uses, Operation operation = Operation::kCheck) {
+  Asked& AskAndWait(std::vector<KeyUse> uses, Operation operation = Operation::kCheck) {
     Asked& asked = Ask(std::move(uses), operation);
     store_.AnswerAll();
     return asked;
   }
-  Use UseOf(std::string_view name, std::int64_t cost = 1) {
-    Use use;
+  KeyUse UseOf(std::string_view name, std::int64_t cost = 1) {
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = name};
     use.limit = &limit_;
     use.cost = cost;
@@ -72,7 +72,7 @@ class DenialStoreTest : public ::testing::Test {
   std::deque<Asked> asked_;
 };
 
-TEST_F(DenialStoreTest, WhatTheStoreDeniedIsDeniedWithoutAskingIt) {
+TEST_F(DenialStoreTest, ARememberedDenialIsAnsweredWithoutTheStore) {
   Exhaust("alice");
   EXPECT_EQ(remembered_, 1);
   const int calls = store_.calls;
@@ -91,13 +91,13 @@ TEST_F(DenialStoreTest, WhatTheStoreDeniedIsDeniedWithoutAskingIt) {
   EXPECT_TRUE(AskAndWait({UseOf("bob")}).allowed());
 }
 
-TEST_F(DenialStoreTest, ItHoldsNoLongerThanTheStoreSaid) {
+TEST_F(DenialStoreTest, ADenialIsRememberedNoLongerThanItsRetryAfter) {
   Exhaust("alice");
   Pass(seconds(12));
   EXPECT_TRUE(AskAndWait({UseOf("alice")}).allowed());
 }
 
-TEST_F(DenialStoreTest, OneCallAtATimeAsksTheStoreAgain) {
+TEST_F(DenialStoreTest, OneCallAtATimeIsSentAsARealCheck) {
   Exhaust("alice");
   store_.ForgetAll();  // As somebody does who deletes the key.
   Pass(kFirstRecheck);
@@ -111,7 +111,7 @@ TEST_F(DenialStoreTest, OneCallAtATimeAsksTheStoreAgain) {
   EXPECT_TRUE(AskAndWait({UseOf("alice")}).allowed());
 }
 
-TEST_F(DenialStoreTest, WhileTheStoreFailsWhatWasDeniedStaysSoUntilItsTime) {
+TEST_F(DenialStoreTest, WhileTheStoreFailsADenialHoldsUntilItsRetryAfter) {
   Exhaust("alice");
   store_.fails = ErrorCode::kStoreUnavailable;
   for (int i = 0; i < 11; ++i) {
@@ -126,7 +126,7 @@ TEST_F(DenialStoreTest, WhileTheStoreFailsWhatWasDeniedStaysSoUntilItsTime) {
   EXPECT_FALSE(AskAndWait({UseOf("bob")}).call.ok);
 }
 
-TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongIsAnsweredThenAndTheStoreIsStillHeard) {
+TEST_F(DenialStoreTest, AShortTimeoutEndsTheCallAndTheLateResultIsRemembered) {
   for (int i = 0; i < 5; ++i) AskAndWait({UseOf("alice")});
   Asked& hurried = Ask({UseOf("alice")}, Operation::kCheck, milliseconds(10));
   EXPECT_EQ(woken_, now_ + milliseconds(10));
@@ -142,7 +142,7 @@ TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongIsAnsweredThenAndTheStoreIsSti
   EXPECT_FALSE(next.allowed());
 }
 
-TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongGetsTheWholeAnswerInTime) {
+TEST_F(DenialStoreTest, AShortTimeoutDoesNotChangeAResultInTime) {
   const Asked& asked = Ask({UseOf("alice", 2)}, Operation::kCheck, milliseconds(10));
   store_.AnswerAll();
   EXPECT_TRUE(asked.allowed());
@@ -154,7 +154,7 @@ TEST_F(DenialStoreTest, ACallerWhoWaitsForLessLongGetsTheWholeAnswerInTime) {
   EXPECT_EQ(asked.times_done, 1);
 }
 
-TEST_F(DenialStoreTest, ARealCheckThatComesTooLateForItsCallerIsDenied) {
+TEST_F(DenialStoreTest, ARealCheckThatTimesOutForItsCallerIsDenied) {
   Exhaust("alice");
   Pass(kFirstRecheck);
   const Asked& probe = Ask({UseOf("alice")}, Operation::kCheck, milliseconds(10));
@@ -167,10 +167,10 @@ TEST_F(DenialStoreTest, ARealCheckThatComesTooLateForItsCallerIsDenied) {
   EXPECT_EQ(probe.times_done, 1);
 }
 
-TEST_F(DenialStoreTest, ResetsGrantsAndRefundsDropItWhenTheyAreAnsweredAndForWhatIsSentBehind) {
+TEST_F(DenialStoreTest, ResetsGrantsAndRefundsDropDenialsWhenSentAndWhenAnswered) {
   for (const Operation operation : {Operation::kReset, Operation::kGrant, Operation::kAdjust}) {
     Exhaust("alice");
-    Use use = UseOf("alice", operation == Operation::kGrant ? 5 : 0);
+    KeyUse use = UseOf("alice", operation == Operation::kGrant ? 5 : 0);
     use.receipt = {.amount = 5, .from_grant = 0, .at = store_.now};
     Asked& change = Ask({use}, operation);
     EXPECT_TRUE(changed_.empty());
@@ -203,7 +203,7 @@ TEST_F(DenialStoreTest, ADenialThatWasSentBeforeAResetIsNotRememberedAfterIt) {
 }
 
 TEST_F(DenialStoreTest, AChargeIsNotAnnounced) {
-  Use use = UseOf("alice", 3);
+  KeyUse use = UseOf("alice", 3);
   use.receipt = {.amount = 1, .from_grant = 0, .at = store_.now};
   AskAndWait({use}, Operation::kAdjust);
   EXPECT_TRUE(changed_.empty());
@@ -227,24 +227,24 @@ TEST_F(DenialStoreTest, AnyLimitOfACallDeniesItAndNothingIsTakenFromTheOthers) {
   store_.AnswerAll();
 }
 
-TEST_F(DenialStoreTest, WhatTwoUsesOfOneKeyCostTogetherIsNotTheCostOfOne) {
+TEST_F(DenialStoreTest, TheTotalCostOfTwoUsesOfOneKeyIsNotRememberedAsTheCostOfOne) {
   EXPECT_FALSE(AskAndWait({UseOf("alice", 3), UseOf("alice", 3)}).allowed());
   EXPECT_TRUE(AskAndWait({UseOf("alice", 3)}).allowed());
 }
 
 TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
   const Limit slots = *Limit::Concurrency({.limit = 5});
-  Use concurrency = UseOf("slots");
+  KeyUse concurrency = UseOf("slots");
   concurrency.limit = &slots;
-  Use counts_denied = UseOf("counts");
+  KeyUse counts_denied = UseOf("counts");
   counts_denied.count_denied = true;
-  Use shadow = UseOf("shadow");
+  KeyUse shadow = UseOf("shadow");
   shadow.mode = Mode::kShadow;
-  Use quota = UseOf("quota");
+  KeyUse quota = UseOf("quota");
   quota.mode = Mode::kQuota;
-  Use looks = UseOf("looks", 6);
+  KeyUse looks = UseOf("looks", 6);
   looks.only_looks = true;
-  for (const Use& use : {concurrency, counts_denied, shadow, quota, looks}) {
+  for (const KeyUse& use : {concurrency, counts_denied, shadow, quota, looks}) {
     for (int i = 0; i < 10; ++i) {
       EXPECT_FALSE(AskAndWait({use}).at_once()) << use.key.tag;
     }
@@ -252,9 +252,9 @@ TEST_F(DenialStoreTest, SomeLimitsAreNeverRemembered) {
   EXPECT_EQ(remembered_, 0);
 }
 
-TEST_F(DenialStoreTest, ALimitThatCountsDeniedCallsHearsOfThemAlsoBesideOneThatIsRemembered) {
+TEST_F(DenialStoreTest, CallsWithALimitThatCountsDeniedCallsAlwaysReachTheStore) {
   Exhaust("alice");
-  Use counts_denied = UseOf("counts");
+  KeyUse counts_denied = UseOf("counts");
   counts_denied.count_denied = true;
   const Asked& denied = AskAndWait({UseOf("alice"), counts_denied});
   EXPECT_FALSE(denied.at_once());
@@ -264,7 +264,7 @@ TEST_F(DenialStoreTest, ALimitThatCountsDeniedCallsHearsOfThemAlsoBesideOneThatI
   EXPECT_TRUE(AskAndWait({UseOf("alice"), counts_denied}).call.ok);
 }
 
-TEST_F(DenialStoreTest, CallsThatMakeNoSenseAreRefusedByTheStore) {
+TEST_F(DenialStoreTest, InvalidCallsAreRejectedByTheStore) {
   Exhaust("alice");
   const Asked& refused = AskAndWait({UseOf("alice"), UseOf("bob", -1)});
   EXPECT_FALSE(refused.call.ok);

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::size_t kWays = 4;
 constexpr SteadyTime kNever{};
-// How late the longest real check may be, so that calls that come now and then still are one by
-// one.
+// Tolerance for late real checks, so that occasional calls are still single real checks.
 constexpr Micros kOverdue = kFirstRecheck;
 
 // A fingerprint of a limit's numbers.
@@ -35,7 +34,7 @@ std::uint64_t FingerprintOf(const LimitNumbers& limit) {
   return mixed;
 }
 
-// Steadily: what arrives in steps may be enough for a costlier call at once.
+// Buckets that refill continuously: with refill intervals, a step may suffice for a costlier call.
 bool Refills(const LimitNumbers& limit) {
   return algo::IsBucket(limit.algorithm) && limit.interval == Micros{1};
 }
@@ -58,19 +57,19 @@ struct DenialTable::Entry {
   Outcome outcome{};
 
   [[nodiscard]] bool used() const { return until != kNever; }
-  // False: none was under way, or it has ended.
+  // Returns false if no real check was under way.
   bool EndProbe() {
     is_stale = false;
     return std::exchange(probe_began, kNever) != kNever;
   }
-  // A real check without a result for so long does not keep others from trying.
+  // Timeout of a real check; then another call may be one.
   [[nodiscard]] bool IsProbed(SteadyTime now) const {
     return probe_began != kNever && now < probe_began + kLongestRecheck;
   }
 };
 
 struct alignas(64) DenialTable::Set {
-  /// Of each entry, for those who look without the lock; 0: it is free.
+  /// Tags of the entries, readable without the lock; 0: free.
   std::array<std::atomic<std::uint32_t>, kWays> tags{};
   SpinLock lock;
   SteadyTime dropped{};  ///< When a key of this set was last dropped.
@@ -79,15 +78,15 @@ struct alignas(64) DenialTable::Set {
   static std::uint32_t TagOf(const KeyHash& hash) {
     return static_cast<std::uint32_t>(hash.low) | 1U;
   }
-  // Whether the key may be here: nearly all calls are about keys that are not, and their threads
-  // need not take turns. Relaxed: to miss what was remembered just now is as if it came before.
+  // Returns whether the key may be present, without the lock: nearly all keys are not. Relaxed:
+  // missing a concurrent entry is equivalent to an earlier lookup.
   [[nodiscard]] bool MayHave(const KeyHash& hash) const {
     const std::uint32_t tag = TagOf(hash);
     return std::any_of(tags.begin(), tags.end(), [&](const auto& other) {
       return other.load(std::memory_order_relaxed) == tag;
     });
   }
-  // Relaxed: what a tag stands for is read under the lock.
+  // Relaxed: the entry itself is read under the lock.
   void SetTag(const Entry& entry, std::uint32_t tag) {
     tags[static_cast<std::size_t>(&entry - entries.data())].store(tag, std::memory_order_relaxed);
   }
@@ -103,7 +102,7 @@ struct alignas(64) DenialTable::Set {
     return nullptr;
   }
 
-  // A free entry, or else one that is over, or else the one that was used least recently.
+  // Returns a free entry, else an expired one, else the least recently used one.
   Entry& Replaceable(SteadyTime now) {
     const auto last_use = [&](const Entry& entry) {
       return entry.until <= now ? kNever : entry.last_used;
@@ -122,8 +121,8 @@ Micros RefillTime(const LimitNumbers& limit, std::int64_t missing, Micros longes
       static_cast<std::int64_t>(std::ceil(std::min(wait, static_cast<double>(longest.count()))))};
 }
 
-// The store said when the lowest denied cost may pass. A bucket that then refills further lets a
-// costlier call pass later; of windows no more is known.
+// `retry_after` is that of the lowest denied cost. A costlier call waits for further refill of a
+// bucket; for windows nothing more is known.
 Verdict Denial::VerdictOf(const LimitNumbers& limit, std::int64_t call_cost) const {
   Verdict verdict{.outcome = Outcome::kDenied,
                   .limit = limit.cap,
@@ -132,7 +131,7 @@ Verdict Denial::VerdictOf(const LimitNumbers& limit, std::int64_t call_cost) con
                   .reset_after = reset_after};
   if (call_cost == cost) {
     verdict.outcome = outcome;
-  } else if (call_cost - remaining > limit.cap) {  // What remains may be of a grant.
+  } else if (call_cost - remaining > limit.cap) {  // `remaining` may include a grant.
     verdict.outcome = Outcome::kNeverFits;
     verdict.retry_after = kMaxWait;
   } else if (Refills(limit)) {
@@ -174,14 +173,14 @@ Denial DenialTable::Find(const Key& key, const Limit& limit, std::int64_t cost,
   const SteadyTime now = time();
   if (now >= entry->until) return {};
   entry->last_used = now;
-  Denial denial{.advice = Advice::kDenied,
+  Denial denial{.advice = DenialAdvice::kDenied,
                 .outcome = entry->outcome,
                 .cost = entry->cost,
                 .remaining = entry->remaining,
                 .retry_after = entry->until - now,
                 .reset_after = std::max(entry->reset_at - now, Micros{0})};
   if (now < entry->next_check || (entry->IsProbed(now) && !entry->is_stale)) return denial;
-  denial.advice = may_probe ? Advice::kProbe : Advice::kDue;
+  denial.advice = may_probe ? DenialAdvice::kProbe : DenialAdvice::kDue;
   if (may_probe && !entry->IsProbed(now)) {
     entry->probe_began = now;
     const SteadyTime last_check = entry->next_check - entry->recheck;
@@ -191,21 +190,21 @@ Denial DenialTable::Find(const Key& key, const Limit& limit, std::int64_t cost,
 }
 
 void DenialTable::Denied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime sent,
-                         const Verdict& verdict, Check check) {
+                         const Verdict& verdict, CheckKind kind) {
   const std::uint64_t fingerprint = FingerprintOf(limit.numbers());
   const KeyHash hash = hasher_(key);
   Set& set = SetOf(hash);
   const std::lock_guard guard(set.lock);
   Entry* entry = set.Find(hash);
-  const bool is_probe = entry != nullptr && check != Check::kOrdinary && entry->EndProbe();
+  const bool is_probe = entry != nullptr && kind != CheckKind::kOrdinary && entry->EndProbe();
   if (sent <= set.dropped || verdict.retry_after <= Micros{0}) return;
   const bool known = entry != nullptr && entry->limit == fingerprint && sent < entry->until;
   if (known) {
-    // Of two that are as good, the lower cost says more. A real check says what holds now, of its
-    // own cost: a lower one may pass, for all that is known.
+    // The lower cost covers more calls. A real check replaces the entry by its own cost, because
+    // lower costs may pass now.
     const bool newer = sent >= entry->sent;
     const bool better = cost < entry->cost || (newer && cost == entry->cost) ||
-                        (newer && check != Check::kOrdinary);
+                        (newer && kind != CheckKind::kOrdinary);
     if (!better) return;
   } else {
     if (entry == nullptr) entry = &set.Replaceable(sent);
@@ -213,8 +212,8 @@ void DenialTable::Denied(const Key& key, const Limit& limit, std::int64_t cost, 
     entry->last_used = sent;
     set.SetTag(*entry, Set::TagOf(hash));
   }
-  if (check == Check::kRestart) entry->recheck = kFirstRecheck;
-  if (check == Check::kProbe && known && is_probe) {
+  if (kind == CheckKind::kRestart) entry->recheck = kFirstRecheck;
+  if (kind == CheckKind::kProbe && known && is_probe) {
     entry->recheck = std::min(2 * entry->recheck, kLongestRecheck);
   }
   entry->outcome = verdict.outcome;

@@ -19,54 +19,51 @@
 namespace sluice::denial {
 
 struct TableOptions {
-  /// How many denials are remembered at most; beyond that, those that were used least recently are
-  /// forgotten.
+  /// Maximum number of denials; beyond it, the least recently used ones are dropped.
   std::size_t max_denials = std::size_t{1} << 15;
 };
 
-/// A remembered denial is checked again for the first time after this, then after twice as long
-/// each time, up to kLongestRecheck: so long a missed Drop goes unnoticed at most.
+/// Delay before the first real check of a remembered denial. It doubles up to kLongestRecheck,
+/// which bounds the effect of a missed Drop.
 inline constexpr Micros kFirstRecheck = std::chrono::milliseconds(50);
 inline constexpr Micros kLongestRecheck = std::chrono::seconds(1);
 
-enum class Advice : std::uint8_t {
-  kUnknown,  ///< Nothing is remembered: the store decides.
+enum class DenialAdvice : std::uint8_t {
+  kUnknown,  ///< No denial is remembered: the store decides.
   kDenied,
-  kDue,    ///< Denied, and a real check of it is due.
-  kProbe,  ///< Denied, but this call is to be sent as the real check. Denied, Passed or Failed must
-           ///< follow.
+  kDue,    ///< Denied, and a real check is due.
+  kProbe,  ///< Denied, but send this call as the real check. Denied, Passed or Failed must follow.
 };
 
 /// A remembered denial of a key.
 struct Denial {
-  Advice advice = Advice::kUnknown;
-  Outcome outcome = Outcome::kDenied;  ///< Of the lowest cost that was denied,
-  std::int64_t cost = 0;               ///< which is this.
+  DenialAdvice advice = DenialAdvice::kUnknown;
+  Outcome outcome = Outcome::kDenied;  ///< Of the lowest denied cost.
+  std::int64_t cost = 0;               ///< The lowest denied cost.
   std::int64_t remaining = 0;
   Micros retry_after{0};  ///< Until a call of that cost may pass.
   Micros reset_after{0};
 
-  [[nodiscard]] bool is_denied() const { return advice != Advice::kUnknown; }
+  [[nodiscard]] bool is_denied() const { return advice != DenialAdvice::kUnknown; }
   /// Returns the limit's verdict for a call of `call_cost`.
   [[nodiscard]] Verdict VerdictOf(const LimitNumbers& limit, std::int64_t call_cost) const;
 };
 
-/// How long a bucket takes to refill by so much, at most `longest`.
+/// Returns the time until a bucket has refilled by `missing`, at most `longest`.
 [[nodiscard]] Micros RefillTime(const LimitNumbers& limit, std::int64_t missing, Micros longest);
 
-/// The denials that a process remembers, of all keys: for each key and limit the lowest cost that
-/// was denied, and the moment T until which that holds if nothing is given back: what the store
-/// said, counted from when the call was sent. A limit whose numbers have changed is another limit.
+/// Remembered denials of all keys of a process: for each key and limit the lowest denied cost and
+/// the time until which the denial holds unless something is given back (the store's `retry_after`,
+/// counted from the sending of the call). A limit with changed numbers is another limit.
 ///
-/// T is not believed to its end: real checks find out what was given back unnoticed. One call at a
-/// time is advised to be one; each of those that come together if none came for longer than
-/// kLongestRecheck, since what is remembered may be wrong then.
+/// Real checks at growing intervals detect units that were given back unnoticed. One call at a time
+/// becomes a real check; all concurrent ones do if none came for longer than kLongestRecheck,
+/// because the denial may be stale then.
 ///
-/// Drop forgets, and also refuses denials of calls that were sent before it, whenever their answers
-/// come.
+/// Drop also invalidates denials of calls that were sent before it and are answered later.
 ///
-/// Bounded; allocates only when made. Thread-safe: keys lie in small sets with a lock each, which
-/// is held for some dozens of instructions.
+/// Bounded; allocates only in the constructor. Thread-safe: keys are in small sets, each with a
+/// lock that is held for some dozens of instructions.
 class DenialTable {
  public:
   using TimeSource = std::function<SteadyTime()>;
@@ -76,37 +73,37 @@ class DenialTable {
   DenialTable(const DenialTable&) = delete;
   DenialTable& operator=(const DenialTable&) = delete;
 
-  /// Returns what is remembered for a call of `cost`; never kProbe. The time is read only if there
-  /// is something.
+  /// Returns the denial remembered for a call of `cost`; never kProbe. Reads the time only if there
+  /// is one.
   [[nodiscard]] Denial Find(const Key& key, const Limit& limit, std::int64_t cost,
                             const TimeSource& now) const;
-  /// The same, but makes the caller's call the real check if one is due and none is under way.
+  /// Like Find, but makes the caller's call the real check if one is due and none is under way.
   [[nodiscard]] Denial FindOrProbe(const Key& key, const Limit& limit, std::int64_t cost,
                                    const TimeSource& now);
 
-  /// How a call came to its result.
-  enum class Check : std::uint8_t {
+  /// The kind of a call whose result is reported.
+  enum class CheckKind : std::uint8_t {
     kOrdinary,
-    kProbe,    ///< It was the real check of a remembered denial.
-    kRestart,  ///< Likewise, and something was had: the next one is due after kFirstRecheck.
+    kProbe,    ///< The real check of a remembered denial.
+    kRestart,  ///< A real check that found units; the next one is due after kFirstRecheck.
   };
-  /// The store denied a call that was sent at `sent`.
+  /// Records that the store denied a call that was sent at `sent`.
   void Denied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime sent,
-              const Verdict& verdict, Check check);
-  /// The store allowed a real check that was sent at `sent`.
+              const Verdict& verdict, CheckKind kind);
+  /// Records that the store allowed a real check that was sent at `sent`.
   void Passed(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime sent);
-  /// There is no result of a real check.
+  /// Records that a real check failed.
   void Failed(const Key& key, SteadyTime now);
-  /// A real check was not sent after all; the next call may be it.
+  /// Cancels a real check that was not sent; the next call may be it.
   void Unprobe(const Key& key);
 
-  /// Something was given back, or may have been: what was denied may pass. What was sent before
-  /// `now` is not remembered any more.
+  /// Drops the denials of a key, because units were, or may have been, given back. Denials of calls
+  /// sent before `now` are ignored.
   void Drop(const Key& key, SteadyTime now);
 
-  /// A call was answered from here.
+  /// Counts a call answered from this table.
   void CountAnswer();
-  /// How many calls were answered from here.
+  /// Returns the number of calls answered from this table.
   [[nodiscard]] std::uint64_t answers() const;
   static constexpr auto Metrics() {
     return std::tuple{Metric{MetricType::kCounter, "rate_limiter_remembered_denials_total",
@@ -128,7 +125,7 @@ class DenialTable {
   const KeyHasher hasher_;
   const std::size_t set_count_;
   const std::unique_ptr<Set[]> sets_;
-  std::array<SharedCounter, 16> answers_;  ///< Threads add to different ones.
+  std::array<SharedCounter, 16> answers_;  ///< Threads use different ones, to avoid contention.
 };
 
 }  // namespace sluice::denial

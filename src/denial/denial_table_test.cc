@@ -15,25 +15,27 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using Check = DenialTable::Check;
+using CheckKind = DenialTable::CheckKind;
 
 class DenialTableTest : public ::testing::Test {
  protected:
   /// The store denies a call that was sent now.
-  void Deny(std::int64_t cost, Micros retry_after, Check check = Check::kOrdinary) {
-    Deny(cost, retry_after, check, now_);
+  void Deny(std::int64_t cost, Micros retry_after, CheckKind kind = CheckKind::kOrdinary) {
+    Deny(cost, retry_after, kind, now_);
   }
-  void Deny(std::int64_t cost, Micros retry_after, Check check, SteadyTime sent) {
+  void Deny(std::int64_t cost, Micros retry_after, CheckKind kind, SteadyTime sent) {
     table_.Denied(key_, limit_, cost, sent,
                   {.outcome = Outcome::kDenied,
                    .limit = limit_.cap(),
                    .remaining = cost - 1,
                    .retry_after = retry_after,
                    .reset_after = minutes(1)},
-                  check);
+                  kind);
   }
-  Advice Ask(std::int64_t cost = 1) { return table_.FindOrProbe(key_, limit_, cost, time_).advice; }
-  Advice Find(std::int64_t cost = 1) { return table_.Find(key_, limit_, cost, time_).advice; }
+  DenialAdvice Ask(std::int64_t cost = 1) {
+    return table_.FindOrProbe(key_, limit_, cost, time_).advice;
+  }
+  DenialAdvice Find(std::int64_t cost = 1) { return table_.Find(key_, limit_, cost, time_).advice; }
   void Pass(Micros time) { now_ += time; }
 
   const Limit limit_ = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerMinute(5)});
@@ -43,22 +45,22 @@ class DenialTableTest : public ::testing::Test {
   DenialTable table_;
 };
 
-TEST_F(DenialTableTest, KnowsNothingAtFirst) { EXPECT_EQ(Ask(), Advice::kUnknown); }
+TEST_F(DenialTableTest, IsInitiallyEmpty) { EXPECT_EQ(Ask(), DenialAdvice::kUnknown); }
 
-TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilTheTimeThatTheStoreSaidCountedFromTheSend) {
+TEST_F(DenialTableTest, DeniesThatCostAndMoreUntilRetryAfterFromTheSending) {
   const SteadyTime sent = now_;
   Pass(milliseconds(7));
-  Deny(3, milliseconds(40), Check::kOrdinary, sent);
-  EXPECT_EQ(Ask(2), Advice::kUnknown);
-  EXPECT_EQ(Ask(3), Advice::kDenied);
-  EXPECT_EQ(Ask(4), Advice::kDenied);
+  Deny(3, milliseconds(40), CheckKind::kOrdinary, sent);
+  EXPECT_EQ(Ask(2), DenialAdvice::kUnknown);
+  EXPECT_EQ(Ask(3), DenialAdvice::kDenied);
+  EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
   now_ = sent + milliseconds(40) - Micros{1};
-  EXPECT_EQ(Ask(3), Advice::kDenied);
+  EXPECT_EQ(Ask(3), DenialAdvice::kDenied);
   Pass(Micros{1});
-  EXPECT_EQ(Ask(3), Advice::kUnknown);
+  EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
 
-TEST_F(DenialTableTest, TellsHowLongToWaitAndWhatIsLeft) {
+TEST_F(DenialTableTest, ReportsTheWaitAndTheRemainingUnits) {
   Deny(3, seconds(12));
   Pass(milliseconds(2));
   const Denial denial = table_.FindOrProbe(key_, limit_, 3, time_);
@@ -78,90 +80,90 @@ TEST_F(DenialTableTest, OneCallAtATimeIsARealCheckAfterFiftyMillisecondsThenTwic
   Deny(1, minutes(1));
   for (const int wait : {50, 100, 200, 400, 800, 1000, 1000}) {
     Pass(milliseconds(wait) - Micros{1});
-    EXPECT_EQ(Ask(), Advice::kDenied) << wait;
+    EXPECT_EQ(Ask(), DenialAdvice::kDenied) << wait;
     Pass(Micros{1});
-    EXPECT_EQ(Find(), Advice::kDue);
-    EXPECT_EQ(Ask(), Advice::kProbe);
-    EXPECT_EQ(Ask(), Advice::kDenied) << "while it is under way";
-    EXPECT_EQ(Find(), Advice::kDenied);
-    Deny(1, minutes(1), Check::kProbe);
+    EXPECT_EQ(Find(), DenialAdvice::kDue);
+    EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+    EXPECT_EQ(Ask(), DenialAdvice::kDenied) << "while it is under way";
+    EXPECT_EQ(Find(), DenialAdvice::kDenied);
+    Deny(1, minutes(1), CheckKind::kProbe);
   }
 }
 
 TEST_F(DenialTableTest, ARealCheckThatPassesEndsTheDenial) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(), Advice::kProbe);
+  ASSERT_EQ(Ask(), DenialAdvice::kProbe);
   table_.Passed(key_, limit_, 1, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
 }
 
 TEST_F(DenialTableTest, ARealCheckWithoutAResultIsTriedAgainAndTheDenialHoldsMeanwhile) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(), Advice::kProbe);
+  ASSERT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(milliseconds(20));
   table_.Failed(key_, now_);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Pass(kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   table_.Unprobe(key_);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(kLongestRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe) << "one that never ends keeps no caller from trying";
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe) << "one that never ends keeps no caller from trying";
 }
 
 TEST_F(DenialTableTest, AllThatComeTogetherAreRealChecksIfNoneCameForMoreThanASecond) {
   Deny(1, minutes(1));
   Pass(kLongestRecheck + kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
-  EXPECT_EQ(Ask(), Advice::kDenied);
-  Deny(1, minutes(1), Check::kOrdinary);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
+  Deny(1, minutes(1), CheckKind::kOrdinary);
   table_.Unprobe(key_);
   Pass(kLongestRecheck + kFirstRecheck + Micros{1});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(), Advice::kProbe);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask(), DenialAdvice::kProbe);
   Pass(milliseconds(2));
-  for (int i = 0; i < 3; ++i) Deny(1, minutes(1), Check::kProbe);
+  for (int i = 0; i < 3; ++i) Deny(1, minutes(1), CheckKind::kProbe);
   Pass(2 * kFirstRecheck - Micros{1});
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
   Pass(Micros{1});
-  EXPECT_EQ(Ask(), Advice::kProbe);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
-TEST_F(DenialTableTest, ARealCheckOfAHigherCostSaysNothingOfLowerOnes) {
+TEST_F(DenialTableTest, ARealCheckOfAHigherCostDoesNotDenyLowerCosts) {
   Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  ASSERT_EQ(Ask(4), Advice::kProbe);
-  Deny(4, minutes(1), Check::kProbe);
-  EXPECT_EQ(Ask(4), Advice::kDenied);
-  EXPECT_EQ(Ask(3), Advice::kUnknown);
+  ASSERT_EQ(Ask(4), DenialAdvice::kProbe);
+  Deny(4, minutes(1), CheckKind::kProbe);
+  EXPECT_EQ(Ask(4), DenialAdvice::kDenied);
+  EXPECT_EQ(Ask(3), DenialAdvice::kUnknown);
 }
 
 TEST_F(DenialTableTest, CallsThatWereUnderWayTogetherLeaveTheLowestCostAndOneTimeToCheck) {
   Deny(2, minutes(2));
   Deny(4, minutes(4));
-  EXPECT_EQ(Ask(2), Advice::kDenied);
+  EXPECT_EQ(Ask(2), DenialAdvice::kDenied);
   Deny(1, minutes(1));
-  EXPECT_EQ(Ask(1), Advice::kDenied);
+  EXPECT_EQ(Ask(1), DenialAdvice::kDenied);
   for (int i = 0; i < 100; ++i) Deny(1, minutes(1));
   Pass(kFirstRecheck);
-  EXPECT_EQ(Ask(), Advice::kProbe);
+  EXPECT_EQ(Ask(), DenialAdvice::kProbe);
 }
 
-TEST_F(DenialTableTest, WhatIsDroppedIsUnknownAndSoAreAnswersToWhatWasSentBefore) {
+TEST_F(DenialTableTest, ADropAlsoInvalidatesDenialsOfCallsSentBefore) {
   const SteadyTime before = now_;
   Deny(1, minutes(1));
   Pass(milliseconds(1));
   table_.Drop(key_, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
-  Deny(1, minutes(1), Check::kOrdinary, before);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
-  Deny(1, minutes(1), Check::kProbe, now_);
-  EXPECT_EQ(Ask(), Advice::kUnknown);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
+  Deny(1, minutes(1), CheckKind::kOrdinary, before);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
+  Deny(1, minutes(1), CheckKind::kProbe, now_);
+  EXPECT_EQ(Ask(), DenialAdvice::kUnknown);
   Pass(Micros{1});
   Deny(1, minutes(1));
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, AChangedLimitIsAnotherLimit) {
@@ -170,24 +172,24 @@ TEST_F(DenialTableTest, AChangedLimitIsAnotherLimit) {
   const Limit faster = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerMinute(6)});
   const Limit leaky = *Limit::LeakyBucket({.capacity = 5, .leak = Rate::PerMinute(5)});
   for (const Limit* other : {&six, &faster, &leaky}) {
-    EXPECT_EQ(table_.FindOrProbe(key_, *other, 1, time_).advice, Advice::kUnknown);
+    EXPECT_EQ(table_.FindOrProbe(key_, *other, 1, time_).advice, DenialAdvice::kUnknown);
   }
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
-TEST_F(DenialTableTest, KeysAreApart) {
+TEST_F(DenialTableTest, KeysAreIndependent) {
   Deny(1, minutes(1));
   const Key bob{.scope = "rule:limit", .tag = "bob"};
-  EXPECT_EQ(table_.FindOrProbe(bob, limit_, 1, time_).advice, Advice::kUnknown);
+  EXPECT_EQ(table_.FindOrProbe(bob, limit_, 1, time_).advice, DenialAdvice::kUnknown);
   table_.Drop(bob, now_);
-  EXPECT_EQ(Ask(), Advice::kDenied);
+  EXPECT_EQ(Ask(), DenialAdvice::kDenied);
 }
 
 TEST_F(DenialTableTest, StaysBoundedAndKeepsWhatIsUsed) {
   DenialTable small(TableOptions{.max_denials = 64});
   const auto deny = [&](const Key& key) {
     small.Denied(key, limit_, 1, now_, {.outcome = Outcome::kDenied, .retry_after = minutes(1)},
-                 Check::kOrdinary);
+                 CheckKind::kOrdinary);
   };
   deny(key_);
   int known = 0;
@@ -195,7 +197,7 @@ TEST_F(DenialTableTest, StaysBoundedAndKeepsWhatIsUsed) {
     Pass(Micros{1});
     const std::string name = "other" + std::to_string(i);
     deny({.scope = "rule:limit", .tag = name});
-    EXPECT_EQ(small.FindOrProbe(key_, limit_, 1, time_).advice, Advice::kDenied) << i;
+    EXPECT_EQ(small.FindOrProbe(key_, limit_, 1, time_).advice, DenialAdvice::kDenied) << i;
   }
   for (int i = 0; i < 10'000; ++i) {
     const std::string name = "other" + std::to_string(i);
@@ -212,11 +214,11 @@ TEST_F(DenialTableTest, ThreadsShareItAndOnlyOneOfThemIsTheRealCheck) {
   std::atomic<int> probes{0};
   const auto run = [&] {
     for (int i = 0; i < 10'000; ++i) {
-      if (Ask() == Advice::kProbe) ++probes;
+      if (Ask() == DenialAdvice::kProbe) ++probes;
       table_.CountAnswer();
       const std::string name = std::to_string(i % 100);
       const Key other{.scope = "rule:limit", .tag = name};
-      table_.Denied(other, limit_, 1, now_, {.retry_after = minutes(1)}, Check::kOrdinary);
+      table_.Denied(other, limit_, 1, now_, {.retry_after = minutes(1)}, CheckKind::kOrdinary);
       table_.Drop(other, now_);
     }
   };

@@ -23,9 +23,9 @@ namespace sluice::denial::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using store::Call;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 constexpr std::array<std::string_view, 4> kKeys{"a", "b", "c", "d"};
 constexpr std::size_t kNodes = 2;
@@ -102,7 +102,7 @@ class World {
   void Make(Loop& loop, std::size_t node) {
     loop.node = node;
     if (&loop != &loops_[0]) loop.store.ShareKeysOf(loops_[0].store);
-    loop.store.on_run = [this](const Call& call) {
+    loop.store.on_run = [this](const StoreCall& call) {
       if (call.operation != Operation::kCheck) LiftedOf(call.uses[0].key).at = now_;
     };
     loop.remembering = std::make_unique<DenialStore>(
@@ -114,9 +114,9 @@ class World {
             .wake = [&loop](SteadyTime when) { loop.expires = when; }});
   }
 
-  Use AnyUse() {
+  KeyUse AnyUse() {
     const std::size_t key = choices_.Below(kKeys.size());
-    Use use;
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = kKeys[key]};
     use.limit = &limits_[key];
     use.cost = choices_.OneIn(3) ? choices_.Between(1, 6) : 1;
@@ -131,9 +131,9 @@ class World {
   Lifted& LiftedOf(const Key& key) { return lifted_[std::string(key.tag)]; }
 
   void Check(Loop& loop) {
-    std::vector<Use> uses{AnyUse()};
+    std::vector<KeyUse> uses{AnyUse()};
     while (choices_.OneIn(4) && uses.size() < 3) {
-      Use& use = uses.emplace_back(AnyUse());
+      KeyUse& use = uses.emplace_back(AnyUse());
       if (choices_.OneIn(3)) use.mode = choices_.OneOf({Mode::kShadow, Mode::kQuota});
       use.count_denied = choices_.OneIn(6);
     }
@@ -149,7 +149,7 @@ class World {
       for (const std::string_view name : kKeys) lifted_[std::string(name)].at = now_;
       return;
     }
-    Use use = AnyUse();
+    KeyUse use = AnyUse();
     const auto operation =
         choices_.OneOf({Operation::kReset, Operation::kGrant, Operation::kAdjust});
     if (operation == Operation::kAdjust) {
@@ -159,7 +159,7 @@ class World {
     Sent& sent = Add(loop);
     sent.asked.Submit(*loop.remembering, {use}, operation, Micros{0});
     sent.asked.call.context = &sent;
-    sent.asked.call.on_done = [](Call& call, void* context) {
+    sent.asked.call.on_done = [](StoreCall& call, void* context) {
       Sent& done = *static_cast<Sent*>(context);
       ++done.asked.times_done;
       World& world = *done.world;
@@ -198,12 +198,12 @@ class World {
     ASSERT_TRUE(asked.call.ok);
     ASSERT_FALSE(asked.call.allowed);
     ++denied_from_memory_;
-    std::vector<Use> uses = asked.uses;
-    Call peek{.operation = Operation::kPeek, .uses = uses, .now = loops_[0].store.now};
+    std::vector<KeyUse> uses = asked.uses;
+    StoreCall peek{.operation = Operation::kPeek, .uses = uses, .now = loops_[0].store.now};
     loops_[0].store.model().Submit(peek);
     ASSERT_TRUE(peek.ok);
     if (std::any_of(uses.begin(), uses.end(),
-                    [&](const Use& use) { return MayNotKnow(sent.node, use.key); })) {
+                    [&](const KeyUse& use) { return MayNotKnow(sent.node, use.key); })) {
       denied_wrongly_ += peek.allowed ? 1 : 0;
       return;
     }

@@ -34,7 +34,7 @@ descriptors:
   EXPECT_EQ(Met(*config, "edge", {{"other", "192.0.2.5"}}), "nothing");
 }
 
-TEST(Config, ARequestIsAsDeepAsTheRuleThatItMeets) {
+TEST(Config, ARequestMustBeAsDeepAsItsRule) {
   const auto config = ReadOk(R"(
 domain: messaging
 descriptors:
@@ -58,7 +58,7 @@ descriptors:
   EXPECT_EQ(Met(*config, "messaging", {}), "nothing");
 }
 
-TEST(Config, WhatALevelChoseIsNotGivenUpOnTheNext) {
+TEST(Config, ChoicesAreNotBacktracked) {
   const auto config = ReadOk(R"(
 domain: d
 descriptors:
@@ -110,7 +110,7 @@ descriptors:
   EXPECT_EQ(requests("r", "abc\\de"), 0U) << "only '*' stands for something else";
 }
 
-TEST(Config, AValueThatIsWrittenLikeAWildcardIsThatOne) {
+TEST(Config, AValueThatEqualsAWildcardMatchesIt) {
   const auto config = ReadOk(R"(
 domain: d
 descriptors:
@@ -141,7 +141,7 @@ descriptors:
             "{res%2F2}:d/u=user%2F%2A/f=res%2F%2A/action:60s:r%3Aw");
 }
 
-TEST(Config, KeysAndValuesAreKeptApart) {
+TEST(Config, KeysAndValuesDoNotCollide) {
   const auto config = ReadOk(R"(
 domain: d
 descriptors:
@@ -180,7 +180,7 @@ TEST(Config, LimitsOfRequestsAreCountedByAllTheirEntries) {
   EXPECT_EQ(name, "{1}:d/:minute:a:b:2%3A3");
 }
 
-TEST(Unit, HasTheLengthsOfTheOriginal) {
+TEST(Unit, HasTheDurationsOfTheOriginal) {
   using std::chrono::hours;
   EXPECT_EQ(LengthOf(Unit::kSecond), Micros{std::chrono::seconds(1)});
   EXPECT_EQ(LengthOf(Unit::kWeek), Micros{hours(7 * 24)});

@@ -12,7 +12,7 @@
 namespace sluice::envoy {
 namespace {
 
-TEST(EnvoyDocument, EveryExampleLoadsWithoutAWord) {
+TEST(EnvoyDocument, EveryExampleLoadsWithoutDiagnostics) {
   std::ifstream document(SLUICE_DOCS "/envoy.md");
   std::string block;
   bool is_inside = false;

@@ -33,7 +33,7 @@ DomainTables::DomainTables(std::string name) : name_(std::move(name)) {
 
 const Descriptor* DomainTables::FindExact(std::uint32_t parent, std::string_view key,
                                           std::string_view value) const {
-  const Place* const place = exact_.Find(HashOf(parent, key, value), [&](const Place& each) {
+  const Slot* const place = exact_.Find(HashOf(parent, key, value), [&](const Slot& each) {
     const Descriptor& descriptor = descriptors_[each.index];
     return descriptor.parent == parent && descriptor.key == key && descriptor.value == value;
   });
@@ -42,7 +42,7 @@ const Descriptor* DomainTables::FindExact(std::uint32_t parent, std::string_view
 
 const DomainTables::Group* DomainTables::FindGroup(std::uint32_t parent,
                                                    std::string_view key) const {
-  const Place* const place = by_key_.Find(HashOf(parent, key), [&](const Place& each) {
+  const Slot* const place = by_key_.Find(HashOf(parent, key), [&](const Slot& each) {
     const Descriptor& first = descriptors_[groups_[each.index].first];
     return first.parent == parent && first.key == key;
   });
@@ -51,7 +51,7 @@ const DomainTables::Group* DomainTables::FindGroup(std::uint32_t parent,
 
 Descriptor* DomainTables::Add(std::uint32_t parent, std::string_view key, std::string_view value) {
   if (FindExact(parent, key, value) != nullptr) return nullptr;
-  exact_.GrowFor(descriptors_.size() + 1, [this](const Place& each) {
+  exact_.GrowFor(descriptors_.size() + 1, [this](const Slot& each) {
     const Descriptor& descriptor = descriptors_[each.index];
     return HashOf(descriptor.parent, descriptor.key, descriptor.value);
   });
@@ -64,7 +64,7 @@ Descriptor* DomainTables::Add(std::uint32_t parent, std::string_view key, std::s
   if (!value.empty() && !IsWildcard(value)) return &added;
   const Group* found = FindGroup(parent, key);
   if (found == nullptr) {
-    by_key_.GrowFor(groups_.size() + 1, [this](const Place& each) {
+    by_key_.GrowFor(groups_.size() + 1, [this](const Slot& each) {
       const Descriptor& first = descriptors_[groups_[each.index].first];
       return HashOf(first.parent, first.key);
     });
@@ -82,7 +82,7 @@ Descriptor* DomainTables::Add(std::uint32_t parent, std::string_view key, std::s
 }
 
 const Descriptor* DomainTables::Choose(std::uint32_t parent, const Entry& entry) const {
-  // A value that is empty is no value: only the key, or a wildcard for it, can be meant.
+  // An empty value matches only the key alone, or a wildcard.
   if (!entry.value.empty()) {
     if (const Descriptor* exact = FindExact(parent, entry.key, entry.value)) return exact;
   }

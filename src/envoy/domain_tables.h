@@ -15,22 +15,21 @@
 
 namespace sluice::envoy {
 
-/// One level of a path through a domain, as the file has it.
+/// One level of a path through a domain, as configured.
 struct Descriptor {
   std::string key;
   std::string value;  ///< Empty: any.
   std::uint32_t id = 0;
   std::uint32_t parent = 0;
-  /// Each value that a request has here is a counter of its own.
+  /// Each value in requests has its own counter.
   bool counts_values = false;
   const Node* node = nullptr;  ///< Null: no limit.
-  std::string_view file;       ///< Where it was found.
+  std::string_view file;       ///< The file.
   config_text::Position position;
 };
 
-/// The descriptors of a domain, of all levels, and how they are found: by two looks into hash
-/// tables for each entry of a request, and a look at the wildcards of that key, if it has any.
-/// Filled first, then only read.
+/// Index of the descriptors of a domain, of all levels: two hash lookups for each entry of a
+/// request, and a scan of the wildcards of its key, if any. Filled once, then read-only.
 class DomainTables {
  public:
   static constexpr std::uint32_t kRoot = 0;  ///< The parent of the first level.
@@ -43,18 +42,19 @@ class DomainTables {
 
   // ---- Filling.
 
-  /// Lives as long as this. Null: there is one with that parent, key and value already.
+  /// Adds a descriptor, which lives as long as this. Returns null if parent, key and value are
+  /// duplicate.
   Descriptor* Add(std::uint32_t parent, std::string_view key, std::string_view value);
   Node& AddNode() { return nodes_.emplace_back(); }
-  /// The name, for as long as this lives.
+  /// Stores a file name, which lives as long as this.
   std::string_view AddFile(std::string name) { return files_.emplace_back(std::move(name)); }
-  /// Null if there is none.
+  /// Returns null if there is none.
   [[nodiscard]] const Descriptor* FindExact(std::uint32_t parent, std::string_view key,
                                             std::string_view value) const;
 
   // ---- Reading.
 
-  /// Null if no descriptor of that level is for the entry.
+  /// Returns the descriptor for an entry of a request, or null.
   [[nodiscard]] const Descriptor* Choose(std::uint32_t parent, const Entry& entry) const;
   [[nodiscard]] std::string_view scope_of_requests(Unit unit) const;
   /// In the order of the files.
@@ -64,13 +64,14 @@ class DomainTables {
  private:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
 
-  /// The entries of a level for a key, besides exact values.
+  /// The descriptors of a level with the same key, except for exact values.
   struct Group {
-    std::uint32_t first;                ///< A descriptor of that parent and key.
+    std::uint32_t first;                ///< Any descriptor with this parent and key.
     const Descriptor* alone = nullptr;  ///< The key without a value.
-    std::vector<std::pair<rules::Glob, const Descriptor*>> wildcards;  ///< As declared.
+    std::vector<std::pair<rules::Glob, const Descriptor*>>
+        wildcards;  ///< In the order of the file.
   };
-  struct Place {
+  struct Slot {
     std::uint32_t index = kNone;
     [[nodiscard]] bool empty() const { return index == kNone; }
   };
@@ -80,13 +81,13 @@ class DomainTables {
   std::array<std::string, 8> scopes_of_requests_;
   std::deque<std::string> files_;
   std::deque<Node> nodes_;
-  std::deque<Descriptor> descriptors_;  ///< The one with the id n is at n - 1.
+  std::deque<Descriptor> descriptors_;  ///< Id n is at index n - 1.
   std::vector<Group> groups_;
-  FlatIndex<Place> exact_;
-  FlatIndex<Place> by_key_;
+  FlatIndex<Slot> exact_;
+  FlatIndex<Slot> by_key_;
 };
 
-/// Whether a value of a file is for many values.
+/// Returns whether a configured value has a wildcard.
 [[nodiscard]] inline bool IsWildcard(std::string_view value) {
   return value.find('*') != std::string_view::npos;
 }

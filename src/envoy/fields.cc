@@ -23,7 +23,7 @@ constexpr std::string_view kFile = "the file";
 constexpr std::string_view kDescriptor = "a descriptor";
 constexpr std::string_view kRateLimit = "`rate_limit`";
 
-// Those of the original. A name may have two homes.
+// Fields of the original. A name may belong to two mappings.
 constexpr std::array kHomes = {
     Home{"domain", kFile},
     Home{"descriptors", kFile},
@@ -45,7 +45,7 @@ constexpr std::array kHomes = {
     Home{"name", "`replaces`"},
 };
 
-/// Those that belong to `what`, or, with kElsewhere, those that belong to something else only.
+/// Returns the fields of `what`, or, with kElsewhere, those of other mappings only.
 enum class Belonging : std::uint8_t { kHere, kElsewhere };
 Names Original(std::string_view what, Belonging belonging) {
   Names here;
@@ -108,7 +108,7 @@ void WarnOfMisplaced(const config_text::Mapping& mapping) {
     if (!field) continue;
     const auto* home = std::find_if(kHomes.begin(), kHomes.end(),
                                     [&](const Home& each) { return each.name == name; });
-    mapping.reading().Warn(
+    mapping.reading().AddWarning(
         field, "means nothing here, and is left aside; it belongs to " + std::string(home->what));
   }
 }

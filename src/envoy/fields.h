@@ -2,7 +2,7 @@
 
 #include "config_text/mapping.h"
 
-/// The names of the fields of envoyproxy/ratelimit's files, and of those that are ours alone.
+/// The names of the fields of envoyproxy/ratelimit's files, and of our extensions.
 namespace sluice::envoy {
 
 /// Of a file: a domain.
@@ -11,8 +11,7 @@ const config_text::FieldNames& DescriptorFields();
 const config_text::FieldNames& RateLimitFields();
 const config_text::FieldNames& ReplacesFields();
 
-/// The original knows a field by its name, wherever it stands, and takes no notice of those that
-/// stand where they mean nothing. So do we, but not silently.
+/// Warns of known fields in the wrong place, which the original ignores silently.
 void WarnOfMisplaced(const config_text::Mapping& mapping);
 
 }  // namespace sluice::envoy

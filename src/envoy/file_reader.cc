@@ -46,7 +46,7 @@ Field FileReader::ReadDomain() {
   ReadDefaults();
   const Field domain = mapping_["domain"];
   if (!domain) {
-    reading_.WrongAt({.line = 1, .column = 1}, reading_.root(), "needs a `domain`");
+    reading_.AddErrorAt({.line = 1, .column = 1}, reading_.root(), "needs a `domain`");
     return {};
   }
   return reading_.Text(domain, "the name of a domain") ? domain : Field{};
@@ -73,29 +73,29 @@ void FileReader::ReadDescriptors(DomainTables& tables, std::vector<Node*>& nodes
   tables_ = &tables;
   nodes_ = &nodes;
   file_ = tables.AddFile(reading_.file());
-  Above top;
+  ParentLevel top;
   top.rule_id = tables.name();
   AppendPercentEncoded(tables.name(), top.scope);
   ReadList(mapping_["descriptors"], top);
 }
 
-void FileReader::ReadList(const Field& list, const Above& above) {
+void FileReader::ReadList(const Field& list, const ParentLevel& above) {
   if (IsNothing(list)) return;
   if (list->kind != YamlKind::kSequence) {
-    reading_.Wrong(list, "expected a list of descriptors, found " + Found(*list.node));
+    reading_.AddError(list, "expected a list of descriptors, found " + Found(*list.node));
     return;
   }
   for (const Field& item : reading_.Items(list)) {
     if (tables_->descriptors().size() == kMostDescriptors) {
-      reading_.Wrong(item, "is one descriptor too many: a domain has at most " +
-                               std::to_string(kMostDescriptors));
+      reading_.AddError(item, "is one descriptor too many: a domain has at most " +
+                                  std::to_string(kMostDescriptors));
       return;
     }
     ReadDescriptor(item, above);
   }
 }
 
-void FileReader::ReadDescriptor(const Field& item, const Above& above) {
+void FileReader::ReadDescriptor(const Field& item, const ParentLevel& above) {
   const Mapping mapping(reading_, item, DescriptorFields());
   if (!mapping.ok()) return;
   WarnOfMisplaced(mapping);
@@ -103,33 +103,34 @@ void FileReader::ReadDescriptor(const Field& item, const Above& above) {
   const std::string value = TextOf(mapping["value"], "a value");
   const bool shares = Flag(mapping, "share_threshold");
   if (shares && !IsWildcard(value)) {
-    reading_.Wrong(mapping["share_threshold"],
-                   "is for values with a `*`: others have one counter anyway, and keys without a "
-                   "value one for each");
+    reading_.AddError(
+        mapping["share_threshold"],
+        "is for values with a `*`: others have one counter anyway, and keys without a "
+        "value one for each");
   }
   if (key.empty()) {
     const Field field = mapping["key"];
     const bool is_reported = !IsNothing(field) && field->kind != YamlKind::kScalar;
-    if (!is_reported) reading_.Wrong(item, "needs a `key`");
+    if (!is_reported) reading_.AddError(item, "needs a `key`");
     return;
   }
   Descriptor* descriptor = AddDescriptor(item, above, key, value);
   if (descriptor == nullptr) return;
   descriptor->counts_values = value.empty() || (IsWildcard(value) && !shares);
-  const Above level = LevelBelow(*descriptor, above);
+  const ParentLevel level = LevelBelow(*descriptor, above);
   ReadLimit(mapping, item, *descriptor, level);
   ReadList(mapping["descriptors"], level);
 }
 
-Descriptor* FileReader::AddDescriptor(const Field& item, const Above& above, const std::string& key,
-                                      const std::string& value) {
+Descriptor* FileReader::AddDescriptor(const Field& item, const ParentLevel& above,
+                                      const std::string& key, const std::string& value) {
   Descriptor* descriptor = tables_->Add(above.id, key, value);
   if (descriptor == nullptr) {
     const Descriptor& first = *tables_->FindExact(above.id, key, value);
     const std::string where = first.file == file_ ? "" : " of " + std::string(first.file);
-    reading_.Wrong(item, config_text::Shown(value.empty() ? key : key + "_" + value) +
-                             " stands here twice; first on line " +
-                             std::to_string(first.position.line) + where);
+    reading_.AddError(item, config_text::Shown(value.empty() ? key : key + "_" + value) +
+                                " stands here twice; first on line " +
+                                std::to_string(first.position.line) + where);
     return nullptr;
   }
   descriptor->file = file_;
@@ -137,8 +138,9 @@ Descriptor* FileReader::AddDescriptor(const Field& item, const Above& above, con
   return descriptor;
 }
 
-FileReader::Above FileReader::LevelBelow(const Descriptor& descriptor, const Above& above) {
-  Above level = above;
+FileReader::ParentLevel FileReader::LevelBelow(const Descriptor& descriptor,
+                                               const ParentLevel& above) {
+  ParentLevel level = above;
   level.id = descriptor.id;
   level.rule_id += '.' + descriptor.key;
   level.scope += '/';
@@ -153,7 +155,7 @@ FileReader::Above FileReader::LevelBelow(const Descriptor& descriptor, const Abo
 }
 
 void FileReader::ReadLimit(const Mapping& mapping, const Field& item, Descriptor& descriptor,
-                           const Above& level) {
+                           const ParentLevel& level) {
   Node node;
   node.rule.shadow = Flag(mapping, "shadow_mode");
   node.quota_mode = Flag(mapping, "quota_mode");
@@ -171,7 +173,7 @@ void FileReader::ReadLimit(const Mapping& mapping, const Field& item, Descriptor
                                  rate_limit->limit.algorithm() == Algorithm::kFixedWindow);
   if (!counts_in_windows) {
     if (node.count_denied && mapping["count_denied"]) {
-      reading_.WrongName(mapping["count_denied"], "is for fixed windows only");
+      reading_.AddNameError(mapping["count_denied"], "is for fixed windows only");
     }
     node.count_denied = false;
   }
@@ -187,8 +189,8 @@ void FileReader::ReadLimit(const Mapping& mapping, const Field& item, Descriptor
   node.file = file_;
   node.scope = level.scope + ':' + node.limit().name;
   if (node.scope.size() > kMostScopeBytes) {
-    reading_.Wrong(item, "its keys and values, with those above it, are longer than " +
-                             std::to_string(kMostScopeBytes) + " bytes");
+    reading_.AddError(item, "its keys and values, with those above it, are longer than " +
+                                std::to_string(kMostScopeBytes) + " bytes");
     return;
   }
   Node& kept = tables_->AddNode() = std::move(node);

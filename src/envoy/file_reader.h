@@ -20,14 +20,14 @@ class FileReader {
  public:
   FileReader(config_text::Reading& reading, const config_text::Field& root);
 
-  /// Not set if the file does not name one, which has been said. `Text` of it is the name.
+  /// Returns the field with the domain's name; not set, and reported, if absent.
   [[nodiscard]] config_text::Field ReadDomain();
   /// Added nodes are appended to `nodes`.
   void ReadDescriptors(DomainTables& tables, std::vector<Node*>& nodes);
 
  private:
   /// Properties that a descriptor inherits from the levels above.
-  struct Above {
+  struct ParentLevel {
     std::uint32_t id = DomainTables::kRoot;
     std::string rule_id;
     std::string scope;
@@ -43,17 +43,17 @@ class FileReader {
   };
 
   void ReadDefaults();
-  void ReadList(const config_text::Field& list, const Above& above);
-  void ReadDescriptor(const config_text::Field& item, const Above& above);
-  /// Null if it stands there already, which has been said.
-  Descriptor* AddDescriptor(const config_text::Field& item, const Above& above,
+  void ReadList(const config_text::Field& list, const ParentLevel& above);
+  void ReadDescriptor(const config_text::Field& item, const ParentLevel& above);
+  /// Returns null, and reports an error, if it is duplicate.
+  Descriptor* AddDescriptor(const config_text::Field& item, const ParentLevel& above,
                             const std::string& key, const std::string& value);
-  static Above LevelBelow(const Descriptor& descriptor, const Above& above);
+  static ParentLevel LevelBelow(const Descriptor& descriptor, const ParentLevel& above);
   void ReadLimit(const config_text::Mapping& mapping, const config_text::Field& item,
-                 Descriptor& descriptor, const Above& level);
+                 Descriptor& descriptor, const ParentLevel& level);
   void ReadBeyond(const config_text::Mapping& mapping, Node& node);
   bool Flag(const config_text::Mapping& mapping, std::string_view name);
-  /// Empty if there is none, or if it is wrong.
+  /// Returns an empty text if it is absent or invalid.
   std::string TextOf(const config_text::Field& field, std::string_view expected);
 
   config_text::Reading& reading_;

@@ -13,7 +13,7 @@ std::vector<FileContent> Domain(const std::string& name) {
                "domain: " + name + "\ndescriptors: [{ key: k, rate_limit: { unlimited: true } }]"}};
 }
 
-TEST(LoadConfigTest, IsReplacedWhole) {
+TEST(LoadConfigTest, IsReplacedAsAWhole) {
   Live<Config> live;
   LiveReader<Config> reader(live);
   EXPECT_FALSE(reader.Get());
@@ -52,7 +52,7 @@ TEST(LoadConfigTest, KeepsTheOldOneIfTheNewOneHasErrors) {
   EXPECT_EQ(live.Active().value->nodes().size(), 1U);
 }
 
-TEST(LoadConfigTest, ADirectoryThatCantBeReadIsAFailedLoad) {
+TEST(LoadConfigTest, AnUnreadableDirectoryIsAFailedLoad) {
   Live<Config> live;
   const FileChange gone{.path = "/gone", .error = "can't be read: gone"};
   const LoadReport report = LoadConfig(live, gone, {}, At(1));

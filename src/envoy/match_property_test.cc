@@ -36,7 +36,7 @@ void ExpectSame(const std::vector<testing::PlainDescriptor>& descriptors, const 
   ASSERT_EQ(key.key().scope, node->scope);
 }
 
-TEST(ConfigProperty, FindsWhatASlowAndPlainSearchFinds) {
+TEST(ConfigProperty, AgreesWithALinearSearch) {
   const std::uint64_t seed = std::random_device()();
   RandomConfig random(seed);
   for (int round = 0; round < 300; ++round) {

@@ -4,8 +4,7 @@
 
 namespace sluice::envoy {
 
-/// Where callers may give hits back without a receipt, which refunds budgets that they did not
-/// take from.
+/// Where callers may give hits back without a receipt, which can refund more than they consumed.
 enum class NegativeHits : std::uint8_t {
   kOff,
   kEnvoyDomains,  ///< Over gRPC, in domains of Envoy's configuration.

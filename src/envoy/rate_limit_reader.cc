@@ -72,8 +72,8 @@ class RateLimitReader {
     const Field field = mapping_["replaces"];
     if (!field || field->kind == YamlKind::kNull) return;
     if (field->kind != YamlKind::kSequence) {
-      reading_.Wrong(field,
-                     "expected a list of names, as `- name: other`, found " + Found(*field.node));
+      reading_.AddError(
+          field, "expected a list of names, as `- name: other`, found " + Found(*field.node));
       return;
     }
     for (const Field& item : reading_.Items(field)) {
@@ -83,9 +83,9 @@ class RateLimitReader {
       const Field name = mapping["name"];
       std::string text = name ? TextOf(name) : std::string();
       if (text.empty()) {
-        reading_.Wrong(item, "needs the `name` of a limit");
+        reading_.AddError(item, "needs the `name` of a limit");
       } else if (text == made_.name) {
-        reading_.Wrong(
+        reading_.AddError(
             name, "a limit can't replace itself: " + config_text::Shown(text) + " is its own name");
       } else {
         made_.replaces.push_back(std::move(text));
@@ -97,8 +97,8 @@ class RateLimitReader {
     const Field field = mapping_["requests_per_unit"];
     if (!field || field->kind == YamlKind::kNull) {
       if (!made_.unlimited) {
-        reading_.Warn(field_,
-                      "has no `requests_per_unit`, which is as good as 0: every call is denied");
+        reading_.AddWarning(
+            field_, "has no `requests_per_unit`, which is as good as 0: every call is denied");
       }
       return;
     }
@@ -111,7 +111,7 @@ class RateLimitReader {
     for (const std::string_view name :
          {"unit", "unit_multiplier", "window", "algorithm", "burst"}) {
       if (const Field field = mapping_[name]) {
-        reading_.WrongName(field, "is of no use beside `unlimited: true`; leave it out");
+        reading_.AddNameError(field, "is of no use beside `unlimited: true`; leave it out");
       }
     }
     made_.limit = NeverAsked();
@@ -122,8 +122,8 @@ class RateLimitReader {
     const Field window = mapping_["window"];
     const Field multiplier = mapping_["unit_multiplier"];
     if (unit && window) {
-      reading_.WrongName(window, "repeats `unit` on line " + std::to_string(unit.key.line) +
-                                     "; leave one of them out");
+      reading_.AddNameError(window, "repeats `unit` on line " + std::to_string(unit.key.line) +
+                                        "; leave one of them out");
     } else if (unit) {
       const auto read = reading_.Choice<Unit>(unit, kUnits);
       if (!read) return;
@@ -132,7 +132,7 @@ class RateLimitReader {
           multiplier ? reading_.Whole(multiplier, 1, kMaxWindow / length).value_or(1) : 1;
       made_.window = length * times;
     } else if (multiplier) {
-      reading_.WrongName(multiplier, "needs a `unit`");
+      reading_.AddNameError(multiplier, "needs a `unit`");
     } else if (window) {
       const auto read = window->kind == YamlKind::kScalar
                             ? ParseDuration(window->text, std::chrono::seconds(1))
@@ -140,10 +140,10 @@ class RateLimitReader {
       if (read) {
         made_.window = *read;
       } else {
-        reading_.Wrong(window, "expected a duration such as 30s, found " + Found(*window.node));
+        reading_.AddError(window, "expected a duration such as 30s, found " + Found(*window.node));
       }
     } else {
-      reading_.Wrong(field_, "needs a `unit`: second, minute, hour, day, week, month or year");
+      reading_.AddError(field_, "needs a `unit`: second, minute, hour, day, week, month or year");
     }
     made_.unit = UnitOf(made_.window);
   }
@@ -160,8 +160,8 @@ class RateLimitReader {
     const bool is_bucket = algo::IsBucket(algorithm_);
     std::int64_t capacity = made_.requests_per_unit;
     if (burst && !is_bucket) {
-      reading_.WrongName(burst, std::string("is of no use to ") + AlgorithmName(algorithm_) +
-                                    "; token_bucket and leaky_bucket have bursts");
+      reading_.AddNameError(burst, std::string("is of no use to ") + AlgorithmName(algorithm_) +
+                                       "; token_bucket and leaky_bucket have bursts");
     } else if (burst) {
       capacity = reading_.Whole(burst, 1, kMaxAmount).value_or(1);
     }
@@ -178,7 +178,7 @@ class RateLimitReader {
     if (limit) {
       made_.limit = *limit;
     } else {
-      reading_.Wrong(Blamed(limit.error()), limit.error().message);
+      reading_.AddError(Blamed(limit.error()), limit.error().message);
     }
   }
 

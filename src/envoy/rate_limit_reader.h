@@ -21,10 +21,10 @@ struct RateLimit {
   bool unlimited = false;
   std::string name{};
   std::vector<std::string> replaces{};
-  Limit limit;  ///< Of no meaning if `unlimited`, or if nothing is allowed.
+  Limit limit;  ///< Undefined if `unlimited`, or if nothing is allowed.
 };
 
-/// Nothing if something is wrong with it, which has been said.
+/// Returns nothing, and reports errors, if it is invalid.
 std::optional<RateLimit> ReadRateLimit(config_text::Reading& reading,
                                        const config_text::Field& field,
                                        Algorithm algorithm_of_file);

@@ -80,10 +80,10 @@ class ConfigReading {
                        .file = reading.file(),
                        .line = domain->position.line};
     } else if (!options_.merge_domains) {
-      reading.Wrong(domain, "the domain " + config_text::Shown(name) + " is that of " +
-                                found->second.file + ", line " +
-                                std::to_string(found->second.line) +
-                                "; `envoy.merge_domains` lets several files describe one");
+      reading.AddError(domain, "the domain " + config_text::Shown(name) + " is that of " +
+                                   found->second.file + ", line " +
+                                   std::to_string(found->second.line) +
+                                   "; `envoy.merge_domains` lets several files describe one");
       return;
     }
     reader.ReadDescriptors(*found->second.tables, nodes_);

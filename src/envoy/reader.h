@@ -12,9 +12,9 @@
 namespace sluice::envoy {
 
 struct ReadOptions {
-  /// Several files may describe one domain; else that is an error.
+  /// Several files may describe one domain; otherwise an error.
   bool merge_domains = false;
-  /// Looks at each rule that was found right, and may number its limit.
+  /// Called with each valid rule; may set the number of its limit.
   std::function<void(rules::Rule&)> prepare{};
 };
 

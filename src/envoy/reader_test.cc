@@ -13,7 +13,7 @@ using testing::Complaints;
 using testing::Met;
 using testing::ReadOk;
 
-TEST(Reader, TakesEveryFieldOfTheOriginal) {
+TEST(Reader, ReadsEveryFieldOfTheOriginal) {
   const auto config = ReadOk(R"(
 ---
 domain: everything
@@ -59,7 +59,7 @@ descriptors:
   EXPECT_TRUE(inner.metadata.empty());
 }
 
-TEST(Reader, ScalarsAreTheTextThatStandsThere) {
+TEST(Reader, ScalarsKeepTheirSourceText) {
   const auto config = ReadOk(R"(
 domain: 7
 descriptors:
@@ -122,7 +122,7 @@ descriptors:
 )");
 }
 
-TEST(Reader, RefusesWhatIsNoConfiguration) {
+TEST(Reader, RejectsInvalidConfigurations) {
   EXPECT_EQ(Complaints(""), "is empty; expected a `domain`\n");
   EXPECT_EQ(Complaints("descriptors: []"), "1:1: needs a `domain`\n");
   EXPECT_EQ(Complaints("domain: ''"),
@@ -151,7 +151,7 @@ descriptors:
 )");
 }
 
-TEST(Reader, ADomainIsThatOfOneFileUnlessDomainsAreMerged) {
+TEST(Reader, ADomainMustBeInOneFileUnlessDomainsAreMerged) {
   const FileContent one{.path = "1.yaml",
                         .content = "domain: d\ndescriptors: [{ key: a }, { key: b }]"};
   const FileContent two{.path = "2.yaml",
@@ -171,7 +171,7 @@ TEST(Reader, ADomainIsThatOfOneFileUnlessDomainsAreMerged) {
   EXPECT_EQ(read.config->nodes()[0]->file, "3.yaml");
 }
 
-TEST(Reader, SeveralDomainsStandBesideEachOther) {
+TEST(Reader, SeveralDomainsAreIndependent) {
   const FileContent files[] = {{.path = "z.yaml", .content = "domain: z"},
                                {.path = "a.yaml", .content = "domain: a"}};
   const ReadResult read = Read(files);
@@ -223,7 +223,7 @@ descriptors:
   EXPECT_FALSE(node(5).count_denied);
 }
 
-TEST(Reader, RefusesNumbersThatMakeNoSense) {
+TEST(Reader, RejectsInvalidNumbers) {
   EXPECT_EQ(
       Complaints(R"(domain: d
 descriptors:

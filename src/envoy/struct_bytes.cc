@@ -72,7 +72,7 @@ class StructWriter {
   }
 
  private:
-  // Every value counts, also one that many aliases lead to: else a small file could become huge.
+  // Aliased values count each time: otherwise a small file could become huge.
   bool HasRoom(std::size_t bytes) {
     used_ += bytes + 4;
     return used_ <= kMostBytes;
@@ -150,8 +150,8 @@ std::optional<std::string> ReadStruct(config_text::Reading& reading,
   if (reading.errors() != before) return std::nullopt;
   auto bytes = StructWriter().Write(*field.node);
   if (!bytes) {
-    reading.Wrong(field, "is more than the " + std::to_string(kMostBytes) +
-                             " bytes that an answer may bring with it");
+    reading.AddError(field, "is more than the " + std::to_string(kMostBytes) +
+                                " bytes that an answer may bring with it");
   }
   return bytes;
 }

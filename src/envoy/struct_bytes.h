@@ -7,8 +7,8 @@
 
 namespace sluice::envoy {
 
-/// A mapping of a file as a google.protobuf.Struct, encoded. Nothing if it is no mapping, or too
-/// large to be sent with every answer, which is then an error.
+/// Reads a mapping as an encoded google.protobuf.Struct. Returns nothing, and reports an error, if
+/// it is not a mapping, or too large for responses.
 std::optional<std::string> ReadStruct(config_text::Reading& reading,
                                       const config_text::Field& field);
 

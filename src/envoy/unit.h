@@ -9,7 +9,7 @@ namespace sluice::envoy {
 
 /// The time unit of a limit. The numbers are those of Envoy's protocol.
 enum class Unit : std::uint8_t {
-  kUnknown = 0,  ///< Some other time: the limit's window says.
+  kUnknown = 0,  ///< Another duration: see the limit's window.
   kSecond = 1,
   kMinute = 2,
   kHour = 3,
@@ -19,13 +19,14 @@ enum class Unit : std::uint8_t {
   kWeek = 7,
 };
 
-/// A month has 30 days and a year 365. 0 of kUnknown, and of numbers that are no unit.
+/// Returns the duration of a unit (a month has 30 days, a year 365); 0 for kUnknown and invalid
+/// numbers.
 [[nodiscard]] Micros LengthOf(Unit unit);
 
-/// The unit that is so long; kUnknown if there is none.
+/// Returns the unit with this duration; kUnknown if there is none.
 [[nodiscard]] Unit UnitOf(Micros length);
 
-/// "second"; "" of kUnknown.
+/// Returns "second" etc.; "" for kUnknown.
 [[nodiscard]] std::string_view NameOf(Unit unit);
 
 }  // namespace sluice::envoy

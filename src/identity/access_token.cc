@@ -40,7 +40,7 @@ std::string GenerateSecret(AccessToken& token) {
   std::string text(kTokenPrefix);
   text.append(token.id).append("_");
   AppendBase64Url(RandomBytes(kSecretBytes), text);
-  KeyDigest::Room room;
+  KeyDigest::Buffer room;
   token.hash = KeyDigest()(text, room);
   return text;
 }

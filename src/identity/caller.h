@@ -15,11 +15,11 @@
 
 namespace sluice::identity {
 
-/// Room for "2001:db8:1:2::/64".
+/// Buffer for "2001:db8:1:2::/64".
 using NetworkText = std::array<char, kMaxAddressText + 4>;
 
-/// The identified caller, with the buffers for its attributes: made once and used for one request
-/// after the other, so that nothing is allocated. For one thread at a time.
+/// The identified caller, with buffers for its attributes. Reused for many requests to avoid
+/// allocations. Not thread-safe.
 class Caller {
  public:
   Caller() = default;
@@ -30,10 +30,10 @@ class Caller {
   /// into the request.
   [[nodiscard]] std::span<const Attribute> attributes() const { return attributes_; }
 
-  /// Nothing: a client at a Unix socket.
+  /// Nothing for a client of a Unix socket.
   [[nodiscard]] const std::optional<Address>& address() const { return address_; }
 
-  /// Why the call is refused, for people.
+  /// The reason why the call is rejected, for messages.
   [[nodiscard]] std::string_view problem() const { return problem_; }
 
  private:
@@ -45,7 +45,7 @@ class Caller {
 
   std::array<char, kMaxAddressText> address_text_;
   NetworkText network_text_;
-  KeyDigest::Room digest_;
+  KeyDigest::Buffer digest_;
   std::string query_;  ///< The decoded query.
   JwtContent token_;
 };

@@ -16,8 +16,8 @@ constexpr std::array<std::pair<std::string_view, AddressHeader>, 4> kNames = {{
     {"forwarded", AddressHeader::kForwarded},
 }};
 
-// The walk from the right, taken from the left so that nothing has to be remembered: who the client
-// would be if all that follows were trusted.
+// Evaluates the search from the right in one pass from the left: the client, assuming that all
+// following addresses are trusted.
 class Walk {
  public:
   explicit Walk(const TrustedProxies& proxies) : proxies_(proxies) {}

@@ -25,7 +25,7 @@ class TrustedProxies {
   [[nodiscard]] bool Trusts(const Address& address) const {
     return networks_.Find(address) != NetworkTable::kNone;
   }
-  /// Of a connection: without an address it came through a Unix socket.
+  /// Without an address, the peer is a Unix socket.
   [[nodiscard]] bool TrustsPeer(const std::optional<Address>& peer) const {
     return peer ? Trusts(*peer) : unix_;
   }
@@ -35,18 +35,17 @@ class TrustedProxies {
   bool unix_ = false;
 };
 
-/// The header in which a proxy names its client. One, and never whichever is there: what the proxy
-/// does not set itself, it passes on from its client.
+/// The header with the client's address. Exactly one is configured: a proxy passes on the headers
+/// that it does not set itself, and clients could forge those.
 enum class AddressHeader : std::uint8_t { kNone, kXForwardedFor, kXRealIp, kForwarded };
 
-/// "none", "x-forwarded-for", "x-real-ip" or "forwarded", in upper or lower case.
+/// Parses "none", "x-forwarded-for", "x-real-ip" or "forwarded", ignoring case.
 [[nodiscard]] std::optional<AddressHeader> ParseAddressHeader(std::string_view name);
 
-/// Returns the client's address. It is the peer's, unless the peer is a trusted proxy: then the
-/// lines of the header, in their order, are walked from the right to the first address that is not
-/// a trusted proxy's. The walk stops before text that is not an address. If all are trusted, it is
-/// the leftmost. X-Real-IP counts only if it is there once. Nothing: a Unix socket without a
-/// forwarded client. Allocates nothing.
+/// Returns the client's address. It is the peer's, unless the peer is a trusted proxy: then it is
+/// the rightmost address in the lines of the header that is not a trusted proxy's. The search stops
+/// at text that is not an address. If all are trusted, it is the leftmost. X-Real-IP must be
+/// present exactly once. Nothing for a Unix socket without a forwarded client. Does not allocate.
 [[nodiscard]] std::optional<Address> FindClientAddress(const std::optional<Address>& peer,
                                                        const Headers& headers, AddressHeader header,
                                                        const TrustedProxies& proxies);

@@ -58,7 +58,7 @@ TEST(ClientAddress, HeadersOfUntrustedPeersAreIgnored) {
   });
 }
 
-TEST(ClientAddress, WhatAClientSentItselfIsLeftOfWhatTheProxySaw) {
+TEST(ClientAddress, ForgedAddressesAreLeftOfTheProxysAddress) {
   Expect({
       {"10.0.0.1", kFor, {"203.0.113.9"}, "203.0.113.9"},
       {"10.0.0.1", kFor, {"1.1.1.1, 203.0.113.9"}, "203.0.113.9"},
@@ -71,7 +71,7 @@ TEST(ClientAddress, WhatAClientSentItselfIsLeftOfWhatTheProxySaw) {
   });
 }
 
-TEST(ClientAddress, LinesThatAreRepeatedAreOneList) {
+TEST(ClientAddress, RepeatedLinesAreOneList) {
   Expect({
       {"10.0.0.1", kFor, {"1.1.1.1", "203.0.113.9"}, "203.0.113.9"},
       {"10.0.0.1", kFor, {"1.1.1.1", "203.0.113.9", "10.0.0.2"}, "203.0.113.9"},
@@ -80,7 +80,7 @@ TEST(ClientAddress, LinesThatAreRepeatedAreOneList) {
   });
 }
 
-TEST(ClientAddress, TheWalkStopsBeforeWhatIsNoAddress) {
+TEST(ClientAddress, TheSearchStopsAtInvalidText) {
   Expect({
       {"10.0.0.1", kFor, {"1.1.1.1, unknown"}, "10.0.0.1"},
       {"10.0.0.1", kFor, {"1.1.1.1, nonsense, 10.0.0.2"}, "10.0.0.2"},
@@ -106,7 +106,7 @@ TEST(ClientAddress, TheWalkStopsBeforeWhatIsNoAddress) {
   });
 }
 
-TEST(ClientAddress, EmptyElementsAndBlanksSayNothing) {
+TEST(ClientAddress, EmptyElementsAndBlanksAreSkipped) {
   Expect({
       {"10.0.0.1", kFor, {",,  ,203.0.113.9 ,, 10.0.0.2,"}, "203.0.113.9"},
       {"10.0.0.1", kFor, {" \t203.0.113.9\t "}, "203.0.113.9"},
@@ -115,7 +115,7 @@ TEST(ClientAddress, EmptyElementsAndBlanksSayNothing) {
   });
 }
 
-TEST(ClientAddress, IfAllAreTrustedItIsTheLeftmost) {
+TEST(ClientAddress, IfAllAreTrustedTheLeftmostIsUsed) {
   Expect({
       {"10.0.0.1", kFor, {"10.1.1.1, 10.2.2.2", "10.3.3.3"}, "10.1.1.1"},
       {"10.0.0.1", kForwarded, {"for=10.1.1.1", "for=\"[2001:db8:f::2]\""}, "10.1.1.1"},
@@ -123,7 +123,7 @@ TEST(ClientAddress, IfAllAreTrustedItIsTheLeftmost) {
   });
 }
 
-TEST(ClientAddress, OneAddressIsOneHoweverItIsWritten) {
+TEST(ClientAddress, EveryNotationOfAnAddressIsEqual) {
   Expect({
       {"::ffff:10.0.0.1", kFor, {"1.1.1.1, ::ffff:203.0.113.9"}, "203.0.113.9"},
       {"10.0.0.1", kFor, {"::FFFF:CB00:7109"}, "203.0.113.9"},
@@ -140,7 +140,7 @@ TEST(ClientAddress, OneAddressIsOneHoweverItIsWritten) {
   });
 }
 
-TEST(ClientAddress, WhatIsAlmostAnAddressIsNone) {
+TEST(ClientAddress, MalformedAddressesAreIgnored) {
   Expect({
       {"10.0.0.1", kFor, {"203.0.113.9:"}, "10.0.0.1"},
       {"10.0.0.1", kFor, {"203.0.113.9:123456"}, "10.0.0.1"},
@@ -173,7 +173,7 @@ TEST(ClientAddress, AnOpenQuoteHidesNoProxysLine) {
   });
 }
 
-TEST(ClientAddress, XRealIpCountsOnlyIfItIsThereOnce) {
+TEST(ClientAddress, XRealIpCountsOnlyIfItIsUnique) {
   Expect({
       {"10.0.0.1", kReal, {"203.0.113.9"}, "203.0.113.9"},
       {"10.0.0.1", kReal, {" 2001:DB8::1 "}, "2001:db8::1"},
@@ -184,7 +184,7 @@ TEST(ClientAddress, XRealIpCountsOnlyIfItIsThereOnce) {
   });
 }
 
-TEST(ClientAddress, OnlyTheHeaderThatIsConfiguredIsLookedAt) {
+TEST(ClientAddress, OnlyTheConfiguredHeaderIsUsed) {
   const std::vector<HeaderLine> lines = {{"X-Forwarded-For", "1.1.1.1"},
                                          {"X-Real-IP", "2.2.2.2"},
                                          {"Forwarded", "for=3.3.3.3"},
@@ -200,7 +200,7 @@ TEST(ClientAddress, OnlyTheHeaderThatIsConfiguredIsLookedAt) {
   EXPECT_EQ(ask(AddressHeader::kNone), "10.0.0.1");
 }
 
-TEST(ClientAddress, WhoComesThroughAUnixSocketIsTrustedOnlyIfThatIsSaid) {
+TEST(ClientAddress, UnixSocketsAreTrustedOnlyIfConfigured) {
   const Lines lines = {"203.0.113.9"};
   const TrustedProxies unix_too = TrustedProxies::Parse({"unix"}).value();
   EXPECT_EQ(Text(testing::AskFor(std::nullopt, lines, kFor, Proxies())), "unknown");
@@ -208,7 +208,7 @@ TEST(ClientAddress, WhoComesThroughAUnixSocketIsTrustedOnlyIfThatIsSaid) {
   EXPECT_EQ(Text(testing::AskFor(std::nullopt, {"what?"}, kFor, unix_too)), "unknown");
 }
 
-TEST(TrustedProxies, WhatIsNoNetworkIsRefused) {
+TEST(TrustedProxies, InvalidNetworksAreRejected) {
   const auto proxies = TrustedProxies::Parse({"10.0.0.0/8", "10.0.0.1/8"});
   ASSERT_FALSE(proxies.ok());
   EXPECT_EQ(proxies.error().message,
@@ -217,7 +217,7 @@ TEST(TrustedProxies, WhatIsNoNetworkIsRefused) {
   EXPECT_FALSE(TrustedProxies::Parse({""}).ok());
 }
 
-TEST(ClientAddress, AgreesWithAWalkThatIsSlowAndObvious) {
+TEST(ClientAddress, AgreesWithTheModelOnRandomHeaders) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);

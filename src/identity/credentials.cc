@@ -49,10 +49,10 @@ Credential FindCookie(const Headers& headers, std::string_view name) {
   return credential;
 }
 
-Credential FindQuery(std::string_view query, std::string_view name, std::string& room) {
+Credential FindQuery(std::string_view query, std::string_view name, std::string& buffer) {
   Credential credential;
-  room.resize(std::max(room.size(), query.size()));
-  std::span<char> left(room);
+  buffer.resize(std::max(buffer.size(), query.size()));
+  std::span<char> left(buffer);
   while (!query.empty()) {
     const std::string_view piece = TakeUntil(query, '&');
     QueryParameters parameter(piece, left);

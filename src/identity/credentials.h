@@ -6,19 +6,19 @@
 
 #include "identity/headers.h"
 
-/// Where clients put what they are known by.
+/// Lookup of credentials in a request.
 namespace sluice::identity {
 
 struct Credential {
   enum class Status : std::uint8_t {
-    kAbsent,  ///< Or empty.
+    kAbsent,  ///< Absent or empty.
     kPresent,
-    kSeveral,  ///< Different ones: the next reader might take another one than we do.
+    kSeveral,  ///< Different values: another parser might use another one.
   };
   Status status = Status::kAbsent;
   std::string_view value{};
 
-  /// One more was found.
+  /// Adds an occurrence.
   void Add(std::string_view found) {
     if (found.empty()) return;
     if (status == Status::kPresent && found != value) status = Status::kSeveral;
@@ -31,11 +31,11 @@ struct Credential {
 [[nodiscard]] Credential FindHeader(const Headers& headers, std::string_view name);
 /// Returns the token after the scheme Bearer in Authorization; empty for other schemes.
 [[nodiscard]] Credential FindBearer(const Headers& headers);
-/// A cookie's value as it was sent.
+/// Returns a cookie's value as received.
 [[nodiscard]] Credential FindCookie(const Headers& headers, std::string_view name);
-/// Decoded; what had to be decoded lies in `room`. Parameters that can't be decoded are passed
-/// over.
+/// Returns the decoded value of a query parameter; it may point into `buffer`. Parameters that
+/// can't be decoded are skipped.
 [[nodiscard]] Credential FindQuery(std::string_view query, std::string_view name,
-                                   std::string& room);
+                                   std::string& buffer);
 
 }  // namespace sluice::identity

@@ -32,8 +32,8 @@ std::string InCookie(const Lines& lines) {
   return Text(FindCookie(HeaderSpan<HeaderLine>(lines), "key"));
 }
 std::string InQuery(std::string_view query) {
-  std::string room;
-  return Text(FindQuery(query, "api_key", room));
+  std::string buffer;
+  return Text(FindQuery(query, "api_key", buffer));
 }
 
 TEST(Credentials, AHeaderIsFoundInAnyCase) {
@@ -43,7 +43,7 @@ TEST(Credentials, AHeaderIsFoundInAnyCase) {
   EXPECT_EQ(InHeader({{"X-API-Key", ""}, {"X-API-Key", "k1"}}), "'k1'");
 }
 
-TEST(Credentials, DifferentOnesAreNotChosenFrom) {
+TEST(Credentials, DifferentValuesAreAmbiguous) {
   EXPECT_EQ(InHeader({{"X-API-Key", "k1"}, {"X-Api-Key", "k1"}}), "'k1'");
   EXPECT_EQ(InHeader({{"X-API-Key", "k1"}, {"X-Api-Key", "k2"}}), "several");
   EXPECT_EQ(InHeader({{"X-API-Key", "k1"}, {"X-Api-Key", "k2"}, {"X-Api-Key", "k1"}}), "several");
@@ -54,7 +54,7 @@ TEST(Credentials, DifferentOnesAreNotChosenFrom) {
   EXPECT_EQ(InCookie({{"Cookie", "key=a"}, {"Cookie", "key=b"}}), "several");
 }
 
-TEST(Credentials, ABearerIsWhatFollowsTheScheme) {
+TEST(Credentials, ABearerTokenFollowsTheScheme) {
   EXPECT_EQ(InBearer({{"Authorization", "Bearer abc"}}), "'abc'");
   EXPECT_EQ(InBearer({{"authorization", "bEARER   abc"}}), "'abc'");
   for (const char* value : {"Bearer", "Bearer ", "Basic abc", "Bearerabc", "abc", ""}) {

@@ -16,7 +16,7 @@ bool IsPort(std::string_view text) {
   return !text.empty() && text.size() <= 5 && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-// RFC 7239 lets a port be hidden, too.
+// RFC 7239 also allows obfuscated ports.
 bool IsObfuscated(std::string_view text) {
   return text.size() > 1 && text[0] == '_' && std::all_of(text.begin() + 1, text.end(), [](char c) {
            return IsDigit(c) || IsLetter(c) || c == '.' || c == '_' || c == '-';
@@ -28,8 +28,8 @@ bool IsToken(char c) {
   return IsDigit(c) || IsLetter(c) || kOther.find(c) != std::string_view::npos;
 }
 
-// Outside of quotes colons and brackets are no part of a token. Some proxies write addresses so all
-// the same, and nothing else can be meant.
+// Colons and brackets are not allowed in unquoted tokens, but some proxies write addresses so, and
+// it is unambiguous.
 bool IsBareValue(char c) { return IsToken(c) || c == ':' || c == '[' || c == ']'; }
 
 enum class BareIpv6 : bool { kRefused, kAllowed };
@@ -54,18 +54,18 @@ std::optional<Address> ParseNode(std::string_view node, BareIpv6 bare,
   return ParseAddress(node.substr(0, colon));
 }
 
-// Takes a token or a quoted string off the text. What is quoted is put into `room`; of what is too
-// long for it, its length is all that matters.
+// Removes a token or a quoted string from the text. Quoted text is unescaped into `buffer`, unless
+// it is too long.
 struct Value {
-  std::array<char, kMaxNode> room;
+  std::array<char, kMaxNode> buffer;
   std::size_t size = 0;
   bool fits = true;
 
   void Put(char c) {
-    fits = fits && size < room.size();
-    if (fits) room[size++] = c;
+    fits = fits && size < buffer.size();
+    if (fits) buffer[size++] = c;
   }
-  [[nodiscard]] std::string_view text() const { return {room.data(), size}; }
+  [[nodiscard]] std::string_view text() const { return {buffer.data(), size}; }
 };
 
 bool TakeQuoted(std::string_view& text, Value& value) {

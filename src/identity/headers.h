@@ -13,12 +13,12 @@ class Headers {
  public:
   virtual ~Headers() = default;
 
-  /// Finds the first line of that name, in upper or lower case, among those from `at` on; then `at`
-  /// is behind it. What it returns is false if there is none.
+  /// Finds the next line with this name, ignoring case, from index `at` on, and moves `at` behind
+  /// it. Returns false if there is none.
   virtual bool Next(std::string_view name, std::size_t& at, std::string_view& value) const = 0;
 };
 
-/// Of anything that has a name and a value.
+/// Headers in a span of any type with a name and a value.
 template <typename Header>
 class HeaderSpan final : public Headers {
  public:
@@ -38,7 +38,7 @@ class HeaderSpan final : public Headers {
   std::span<const Header> headers_;
 };
 
-/// A line of a request's head.
+/// A header line.
 struct HeaderLine {
   std::string_view name;
   std::string_view value;

@@ -20,14 +20,14 @@ bool IsUsable(std::string_view credential) {
          std::none_of(credential.begin(), credential.end(), IsControl);
 }
 
-Credential Find(const Source& source, const Request& request, std::string& room) {
+Credential Find(const Source& source, const Request& request, std::string& buffer) {
   switch (source.kind) {
     case Source::Kind::kHeader:
       return FindHeader(request.headers, source.name);
     case Source::Kind::kBearer:
       return FindBearer(request.headers);
     case Source::Kind::kQuery:
-      return FindQuery(request.query, source.name, room);
+      return FindQuery(request.query, source.name, buffer);
     case Source::Kind::kCookie:
       return FindCookie(request.headers, source.name);
     case Source::Kind::kJwt:
@@ -106,9 +106,9 @@ std::optional<Error> Identifier::PrepareTokens() {
   return std::nullopt;
 }
 
-std::string_view Identifier::ShownKey(std::string_view key, KeyDigest::Room& room) const {
+std::string_view Identifier::ShownKey(std::string_view key, KeyDigest::Buffer& buffer) const {
   if (!options_.hash_keys && key.size() <= kMaxPlainKeyBytes) return key;
-  return digest_(key, room);
+  return digest_(key, buffer);
 }
 
 void Identifier::AddKey(std::string_view key, Caller& caller) const {
@@ -118,14 +118,14 @@ void Identifier::AddKey(std::string_view key, Caller& caller) const {
 }
 
 std::optional<std::string_view> Identifier::CountedNetwork(const Address& address,
-                                                           NetworkText& room) const {
+                                                           NetworkText& buffer) const {
   if (address.is_v4() || options_.ipv6_prefix == 128) return std::nullopt;
   std::array<char, kMaxAddressText> base;
   const std::string_view text = FormatAddress(Masked(address, options_.ipv6_prefix), base);
-  char* to = std::copy(text.begin(), text.end(), room.begin());
+  char* to = std::copy(text.begin(), text.end(), buffer.begin());
   const std::string prefix = "/" + std::to_string(options_.ipv6_prefix);  // Short: in place.
   to = std::copy(prefix.begin(), prefix.end(), to);
-  return std::string_view(room.data(), static_cast<std::size_t>(to - room.data()));
+  return std::string_view(buffer.data(), static_cast<std::size_t>(to - buffer.data()));
 }
 
 void Identifier::AddAddress(Caller& caller) const {

@@ -27,13 +27,13 @@ struct Request {
 };
 
 enum class Outcome : std::uint8_t {
-  kKnown,          ///< By a credential, or by the address alone.
-  kBadCredential,  ///< Repeated, too long, with control characters: a bad request.
-  kBadToken,       ///< Not valid: not authorised.
+  kKnown,          ///< Identified by a credential, or by the address alone.
+  kBadCredential,  ///< Repeated, too long, or with control characters: a bad request.
+  kBadToken,       ///< Invalid token: unauthorized.
 };
 
-/// Finds out who calls, believing nothing that the caller could have made up. Immutable but for the
-/// tokens that it remembers; any number of threads may ask.
+/// Identifies callers without trusting data that the caller could forge. Thread-safe: immutable
+/// except for a cache of tokens.
 ///
 ///     auto identifier = Identifier::Make(options).value();
 ///     Caller caller;
@@ -44,23 +44,23 @@ class Identifier {
   /// Reads the files that the options name. Fails with kInvalidOptions.
   static Result<Identifier> Make(IdentityOptions options);
 
-  /// In the steady state nothing is allocated.
+  /// Identifies the caller of a request. Does not allocate in the steady state.
   [[nodiscard]] Outcome Identify(const Request& request, WallTime now, Caller& caller) const;
 
-  /// Returns the form of this key for budgets and for display: the key itself, or,
-  /// if it is long or keys are hashed, what stands for it, in `room`.
-  [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Room& room) const;
+  /// Returns the form of this key for budgets and for display: the key itself, or its digest in
+  /// `buffer` if it is long or keys are hashed.
+  [[nodiscard]] std::string_view ShownKey(std::string_view key, KeyDigest::Buffer& buffer) const;
 
-  /// Returns what stands for this key wherever it must not be visible, in `room`: its digest.
-  [[nodiscard]] std::string_view DigestOf(std::string_view key, KeyDigest::Room& room) const {
-    return KeyDigest::IsDigest(key) ? key : digest_(key, room);
+  /// Returns the digest of a key, in `buffer`, for places where the key must not be visible.
+  [[nodiscard]] std::string_view DigestOf(std::string_view key, KeyDigest::Buffer& buffer) const {
+    return KeyDigest::IsDigest(key) ? key : digest_(key, buffer);
   }
 
-  /// Whether keys are never to be stored or shown as they are.
+  /// True if keys must never be stored or shown in clear.
   [[nodiscard]] bool hashes_keys() const { return options_.hash_keys; }
-  /// The network that budgets of an IPv6 address are counted by, in `room`; nothing for others.
+  /// Returns the network that an IPv6 address is counted by, in `buffer`; nothing for IPv4.
   [[nodiscard]] std::optional<std::string_view> CountedNetwork(const Address& address,
-                                                               NetworkText& room) const;
+                                                               NetworkText& buffer) const;
 
   /// The peers that must begin with the PROXY protocol.
   [[nodiscard]] const TrustedProxies& proxies() const { return proxies_; }
@@ -88,7 +88,7 @@ class Identifier {
   std::unique_ptr<TokenCache> cache_;
 };
 
-/// Credentials longer than this are known by their hash.
+/// Credentials longer than this are replaced by their digest.
 inline constexpr std::size_t kMaxPlainKeyBytes = 64;
 /// Maximum length of a credential.
 inline constexpr std::size_t kMaxCredentialBytes = kMaxTokenBytes;

@@ -84,7 +84,7 @@ const JwtSigner& Signer() {
   return signer;
 }
 
-TEST(Identifier, WithoutAKeyTheAddressIsWhoCalls) {
+TEST(Identifier, WithoutAKeyTheAddressIdentifiesTheCaller) {
   const Identifier identifier = Make({});
   EXPECT_EQ(Ask(identifier, {}), "ip=203.0.113.9");
   EXPECT_EQ(Ask(identifier, {.headers = {{"X-API-Key", "k1"}}}), "ip=203.0.113.9 api_key=k1");
@@ -113,7 +113,7 @@ TEST(Identifier, AddressesBehindTrustedProxiesAreFound) {
   EXPECT_EQ(Ask(Make({}), {.peer = "10.0.0.1", .headers = forged}), "ip=10.0.0.1");
 }
 
-TEST(Identifier, TheFirstSourceThatIsThereWins) {
+TEST(Identifier, TheFirstPresentSourceWins) {
   IdentityOptions options;
   options.sources = {Of("header:X-Key"), Of("bearer"), Of("query:key"), Of("cookie:key")};
   const Identifier identifier = Make(options);
@@ -160,13 +160,13 @@ TEST(Identifier, LongCredentialsAreCountedByTheirHash) {
 
 TEST(Identifier, KeysThatAreHashedAreShownAsHashesOnly) {
   const Identifier identifier = Make({.hash_keys = true, .hash_secret = "0123456789abcdef"});
-  KeyDigest::Room room;
-  const std::string shown(identifier.ShownKey("k1", room));
+  KeyDigest::Buffer buffer;
+  const std::string shown(identifier.ShownKey("k1", buffer));
   EXPECT_THAT(shown, ::testing::StartsWith("hmac:"));
   EXPECT_EQ(Ask(identifier, {.headers = {{"X-API-Key", "k1"}}}),
             "ip=203.0.113.9 api_key=k1 api_key_hash=" + shown);
   const File secret("0123456789abcdef\n");
-  EXPECT_EQ(Make({.hash_keys = true, .hash_secret_file = secret.path()}).ShownKey("k1", room),
+  EXPECT_EQ(Make({.hash_keys = true, .hash_secret_file = secret.path()}).ShownKey("k1", buffer),
             shown);
   EXPECT_EQ(Problem({.hash_keys = true}),
             "hashed keys need a secret of 16 bytes at least: without one they can be guessed");
@@ -190,7 +190,7 @@ TEST(Identifier, ClaimsOfATokenBecomeAttributes) {
   }
 }
 
-TEST(Identifier, ATokenThatIsRememberedStillExpires) {
+TEST(Identifier, ACachedTokenStillExpires) {
   const File secret(kSecret);
   const Identifier identifier = Make(WithTokens(secret));
   const std::string token =
@@ -218,7 +218,7 @@ TEST(Identifier, AForgedTokenIsRefusedOrIgnored) {
   EXPECT_EQ(Ask(Make(options), asked), "ip=203.0.113.9");
 }
 
-TEST(Identifier, TokensMayLieElsewhere) {
+TEST(Identifier, TokensMayComeFromOtherSources) {
   const File secret(kSecret);
   IdentityOptions options = WithTokens(secret);
   options.jwt.from = Of("cookie:session");
@@ -226,7 +226,7 @@ TEST(Identifier, TokensMayLieElsewhere) {
   EXPECT_EQ(Ask(Make(options), {.headers = {{"Cookie", cookie}}}), "ip=203.0.113.9 api_key=alice");
 }
 
-TEST(Identifier, ManyThreadsShareWhatIsRemembered) {
+TEST(Identifier, ManyThreadsShareTheCache) {
   const File secret(kSecret);
   const Identifier identifier = Make(WithTokens(secret));
   std::vector<std::string> tokens;
@@ -246,7 +246,7 @@ TEST(Identifier, ManyThreadsShareWhatIsRemembered) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Identifier, OptionsThatCantWorkAreRefused) {
+TEST(Identifier, InvalidOptionsAreRejected) {
   const File secret(kSecret);
   EXPECT_EQ(Problem({.ipv6_prefix = 0}), "the prefix of IPv6 must be a number from 1 to 128");
   EXPECT_EQ(Problem({.ipv6_prefix = 129}), "the prefix of IPv6 must be a number from 1 to 128");

@@ -13,7 +13,7 @@ namespace sluice::identity {
 /// Returns the error of the key file `name`.
 [[nodiscard]] Error KeyFileError(const std::string& name, const std::string& problem);
 
-/// Of a JSON Web Key (RFC 7517) or a set of them: those that can check HS256, RS256 or ES256.
+/// Parses a JSON Web Key (RFC 7517) or a set of them. Returns the keys for HS256, RS256 and ES256.
 /// `name` is for messages.
 [[nodiscard]] Result<std::vector<JwtKey>> ReadJwks(std::string_view json, const std::string& name);
 

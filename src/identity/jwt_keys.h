@@ -14,26 +14,26 @@
 
 namespace sluice::identity {
 
-/// How a token is signed. Each is for keys of one kind, so that a public key can never be taken for
-/// a shared secret, whatever a token says.
+/// Signature algorithms. Each belongs to one kind of key, so that a public key can't be used as a
+/// shared secret, whatever a token says.
 enum class JwtAlgorithm : std::uint8_t {
   kHs256,  ///< A shared secret.
-  kRs256,  ///< RSA, of 2048 bits at least.
+  kRs256,  ///< RSA, at least 2048 bits.
   kEs256,  ///< An elliptic curve, P-256.
 };
 
-/// "HS256", "RS256" or "ES256"; nothing of all others, "none" included.
+/// Parses "HS256", "RS256" or "ES256"; nothing for others, including "none".
 [[nodiscard]] std::optional<JwtAlgorithm> ParseJwtAlgorithm(std::string_view name);
 
-/// The keys for signatures. Immutable: any thread may use it.
+/// A key that verifies signatures. Immutable and thread-safe.
 class JwtKey {
  public:
   static JwtKey OfSecret(std::string secret, std::string id = {});
-  /// Takes the key. Fails if it is of no kind that we know.
+  /// Takes ownership of the key. Fails for unsupported kinds.
   static Result<JwtKey> OfPublicKey(EVP_PKEY* key, std::string id = {});
 
   [[nodiscard]] JwtAlgorithm algorithm() const { return algorithm_; }
-  /// The `kid` of tokens that are signed with it; may be empty.
+  /// The `kid` of its tokens; may be empty.
   [[nodiscard]] const std::string& id() const { return id_; }
 
   /// Whether both verify the same signatures, whatever their ids are.
@@ -49,14 +49,14 @@ class JwtKey {
   std::shared_ptr<EVP_PKEY> key_;
 };
 
-/// A shared secret has at least as many bits as its hash (RFC 7518).
+/// Minimum size of a shared secret: that of the hash (RFC 7518).
 inline constexpr std::size_t kMinSecretBytes = 32;
-/// Keys without an id are tried one after the other.
+/// Maximum number of keys without an id, which are tried one after the other.
 inline constexpr std::size_t kMaxKeysWithoutId = 8;
 inline constexpr std::size_t kMaxKeys = 256;
 
-/// Of a file's content: public keys or certificates as PEM, a JSON Web Key or a set of them. Keys
-/// of a set that are for other uses or algorithms are passed over. `name` is for messages.
+/// Parses the content of a file: public keys or certificates as PEM, a JSON Web Key or a set of
+/// them. Skips keys of a set for other uses or algorithms. `name` is for messages.
 [[nodiscard]] Result<std::vector<JwtKey>> ReadJwtKeys(std::string_view content,
                                                       const std::string& name);
 /// The keys of all of these files.

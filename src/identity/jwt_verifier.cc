@@ -35,8 +35,8 @@ struct Member {
   std::optional<JsonValue> value{};
 };
 
-// Fills in the members that the object has. False if it is no object, or has one of them twice:
-// the next reader of the token might take the other one.
+// Sets the members of the object. Returns false if it is not an object, or has a duplicate member:
+// another parser might use the other one.
 bool FindMembers(JsonDocument& document, std::string_view object, std::span<Member> members) {
   const auto value = document.Parse(object);
   if (!value || !value->is_object()) return false;
@@ -67,7 +67,7 @@ bool HasAudience(const JsonValue& value, std::string_view audience) {
   return false;
 }
 
-// What becomes an attribute: texts, and numbers and truth values as they are written.
+// Returns the text of a claim: strings, and numbers and booleans as written.
 std::optional<std::string> AttributeOf(const JsonValue& value) {
   switch (value.kind()) {
     case JsonValue::Kind::kString:
@@ -154,7 +154,7 @@ JwtStatus JwtVerifier::CheckSignature(std::string_view header, std::string_view 
                                       std::string_view signature) const {
   Member members[] = {{"alg"}, {"kid"}, {"crit"}};
   const auto& [alg, kid, crit] = members;
-  // What `crit` names must be understood, and we understand nothing.
+  // Extensions in `crit` must be supported, and none is.
   JsonDocument document;
   if (!FindMembers(document, header, members) || !alg.value || crit.value)
     return JwtStatus::kMalformed;

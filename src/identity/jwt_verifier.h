@@ -22,33 +22,33 @@ struct JwtRules {
   std::vector<ClaimUse> claims = {{"sub", "api_key"}};
   /// Only the form is checked: a proxy in front has verified the token.
   bool unverified = false;
-  std::string issuer{};    ///< Not empty: what `iss` must be.
-  std::string audience{};  ///< Not empty: what `aud` must be, or have among others.
+  std::string issuer{};    ///< Required `iss`; empty: any.
+  std::string audience{};  ///< Required element of `aud`; empty: any.
   bool require_expiry = false;
-  Micros leeway = std::chrono::seconds(60);  ///< For clocks that differ.
+  Micros leeway = std::chrono::seconds(60);  ///< Tolerance for clock differences.
 };
 
 enum class JwtStatus : std::uint8_t {
   kValid,
-  kNotAToken,  ///< Not of the form a.b.c: some other kind of credential.
+  kNotAToken,  ///< Not of the form a.b.c: another kind of credential.
   kMalformed,
-  kAlgorithm,  ///< Another algorithm than ours, or none.
-  kNoKey,      ///< No key of that id and algorithm.
+  kAlgorithm,  ///< Unsupported algorithm, or none.
+  kNoKey,      ///< No key with this id and algorithm.
   kSignature,
   kExpired,
   kNotYetValid,
   kIssuer,
   kAudience,
-  kUnusableClaim,  ///< A claim that is used is no text or number, is too long, or is there twice.
+  kUnusableClaim,  ///< A used claim is not a text or number, too long, or duplicate.
 };
 
-/// Why a token is refused, for people; never with anything of the token in it.
+/// Returns the reason why a token is rejected, for messages; never includes parts of the token.
 [[nodiscard]] std::string_view Describe(JwtStatus status);
 
 /// The claims of a verified token.
 struct JwtContent {
-  WallTime not_before{};        ///< Leeway included, in both.
-  WallTime expires = kMaxTime;  ///< The token is good before this moment.
+  WallTime not_before{};        ///< Both times include the leeway.
+  WallTime expires = kMaxTime;  ///< The token is valid before this time.
   /// The values of `JwtRules::claims`, in their order; see ForEachValue.
   std::string packed{};
 
@@ -58,15 +58,15 @@ struct JwtContent {
   }
 };
 
-/// Values in one string, so that a copy of them is one: each with two bytes of length in front.
+/// Packed values: one string, each value with a two-byte length prefix, so that a copy is cheap.
 void AppendValue(std::string_view value, std::string& packed);
-/// Takes the next value off; one that is absent is empty.
+/// Removes and returns the next value; an absent one is empty.
 [[nodiscard]] std::string_view TakeValue(std::string_view& packed);
 
 inline constexpr std::size_t kMaxTokenBytes = 8192;
 inline constexpr std::size_t kMaxClaimBytes = 256;
 
-/// Checks JSON Web Tokens (RFC 7519). Immutable: any thread may use it.
+/// Verifies JSON Web Tokens (RFC 7519). Immutable and thread-safe.
 class JwtVerifier {
  public:
   JwtVerifier(JwtRules rules, std::vector<JwtKey> keys)
@@ -74,8 +74,8 @@ class JwtVerifier {
 
   [[nodiscard]] const JwtRules& rules() const { return rules_; }
 
-  /// Everything but the time, which is part of the content. Allocates, and checking a
-  /// signature takes tens of microseconds: remember what is valid.
+  /// Verifies everything but the time (see JwtContent::StatusAt). Allocates, and a signature takes
+  /// tens of microseconds: cache the result.
   [[nodiscard]] JwtStatus Read(std::string_view token, JwtContent& content) const;
 
  private:

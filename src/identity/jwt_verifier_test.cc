@@ -137,7 +137,7 @@ TEST(JwtVerifier, ATokenWithoutASignatureIsRefused) {
   }
 }
 
-TEST(JwtVerifier, AnotherOnesKeyIsNoUse) {
+TEST(JwtVerifier, AnotherKeyDoesNotVerify) {
   const JwtSigner other = JwtSigner::Rsa();
   const JwtVerifier verifier({}, SetOf(Rsa().Jwk("mine") + "," + other.Jwk("theirs")));
   EXPECT_EQ(Read(verifier, Rsa().Token(R"({"sub":"a"})", "mine")), "a|");
@@ -160,7 +160,7 @@ TEST(JwtVerifier, SignaturesOfACurveHaveOneForm) {
   }
 }
 
-TEST(JwtVerifier, ATokenIsGoodForItsTimeOnly) {
+TEST(JwtVerifier, ATokenIsValidForItsTimeOnly) {
   JwtRules rules;
   rules.leeway = std::chrono::seconds(10);
   const JwtVerifier verifier(rules, {JwtKey::OfSecret(std::string(kSecret))});
@@ -241,7 +241,7 @@ TEST(JwtVerifier, TheFormOfATokenIsStrict) {
       "the token is malformed");
 }
 
-TEST(JwtVerifier, WhereSomebodyInFrontHasCheckedOnlyTheFormIs) {
+TEST(JwtVerifier, WithUnverifiedOnlyTheFormIsChecked) {
   JwtRules rules;
   rules.unverified = true;
   const JwtVerifier verifier(rules, {});
@@ -251,7 +251,7 @@ TEST(JwtVerifier, WhereSomebodyInFrontHasCheckedOnlyTheFormIs) {
             "the token is malformed");
 }
 
-TEST(JwtKeys, WhatCantBeUsedIsRefusedWithAReason) {
+TEST(JwtKeys, UnusableKeysAreRejectedWithAReason) {
   const auto problem = [](const std::string& content) {
     const auto keys = ReadJwtKeys(content, "f");
     return keys ? "fine" : keys.error().message;
@@ -280,7 +280,7 @@ TEST(JwtKeys, WhatCantBeUsedIsRefusedWithAReason) {
             "f: a secret must have 32 bytes at least, as from: openssl rand -base64 32");
 }
 
-TEST(JwtKeys, KeysForOtherUsesArePassedOver) {
+TEST(JwtKeys, KeysForOtherUsesAreSkipped) {
   const auto keys = SetOf(R"({"kty":"RSA","use":"enc","n":"AQAB","e":"AQAB"},)"
                           R"({"kty":"OKP","crv":"Ed25519","x":"AQAB"},)"
                           R"({"kty":"RSA","alg":"PS256","n":"AQAB","e":"AQAB"},)"

@@ -1,5 +1,5 @@
-// The functions that hash from a state of the caller's own are deprecated; those that replace them
-// allocate at every call.
+// The functions with a caller-owned state are deprecated; their replacements allocate at every
+// call.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "identity/key_digest.h"
@@ -59,16 +59,16 @@ bool KeyDigest::IsDigest(std::string_view text) {
   return has("hmac:") || has("sha256:");
 }
 
-std::string_view KeyDigest::operator()(std::string_view key, Room& room) const {
+std::string_view KeyDigest::operator()(std::string_view key, Buffer& buffer) const {
   const std::string_view label = has_secret_ ? "hmac:" : "sha256:";
   Digest digest = Finish(has_secret_ ? inner_ : Begin(), key.data(), key.size());
   if (has_secret_) digest = Finish(outer_, digest.data(), digest.size());
-  char* to = std::copy(label.begin(), label.end(), room.begin());
+  char* to = std::copy(label.begin(), label.end(), buffer.begin());
   for (const unsigned char byte : digest) {
     *to++ = kHexDigits[byte >> 4];
     *to++ = kHexDigits[byte & 15];
   }
-  return {room.data(), static_cast<std::size_t>(to - room.data())};
+  return {buffer.data(), static_cast<std::size_t>(to - buffer.data())};
 }
 
 }  // namespace sluice::identity

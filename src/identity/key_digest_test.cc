@@ -8,11 +8,11 @@ namespace sluice::identity {
 namespace {
 
 std::string Of(const KeyDigest& digest, std::string_view key) {
-  KeyDigest::Room room;
-  return std::string(digest(key, room));
+  KeyDigest::Buffer buffer;
+  return std::string(digest(key, buffer));
 }
 
-TEST(KeyDigest, IsWhatOpensslPrints) {
+TEST(KeyDigest, EqualsTheOutputOfOpenssl) {
   // printf %s demo-key | openssl dgst -sha256 -hmac 'a secret of some bytes'
   EXPECT_EQ(Of(KeyDigest("a secret of some bytes"), "demo-key"),
             "hmac:6a81cb062176690eb499202676dcec06500a48e307cbacdbe968afdb50e3bf1a");

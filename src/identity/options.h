@@ -11,17 +11,17 @@
 #include "identity/client_address.h"
 #include "identity/jwt_verifier.h"
 
-/// How callers are known. docs/identity.md explains each of these.
+/// Options of the identification of callers. docs/identity.md explains each of them.
 namespace sluice::identity {
 
-/// Where a credential is looked for.
+/// A source of credentials.
 struct Source {
   enum class Kind : std::uint8_t {
     kHeader,
     kBearer,  ///< The header Authorization with the scheme Bearer.
     kQuery,
     kCookie,
-    kJwt,  ///< Claims of a token, which lies where `JwtOptions::from` says.
+    kJwt,  ///< Claims of the token at `JwtOptions::from`.
   };
   Kind kind = Kind::kHeader;
   std::string name{};  ///< Of the header, the parameter or the cookie; else empty.
@@ -39,7 +39,7 @@ struct Source {
 /// The treatment of a call with an invalid token.
 enum class OnInvalidToken : std::uint8_t {
   kRefuse,     ///< It is refused, with 401.
-  kAnonymous,  ///< Anonymous: known by its address only, whatever else it brings.
+  kAnonymous,  ///< Identified by its address only.
 };
 
 struct JwtOptions {
@@ -51,17 +51,17 @@ struct JwtOptions {
 };
 
 struct IdentityOptions {
-  /// Looked at in this order; the first that a call has is its own.
+  /// In order of precedence.
   std::vector<Source> sources = {{.kind = Source::Kind::kHeader, .name = "X-API-Key"}};
   std::vector<std::string> trusted_proxies{};
   AddressHeader address_header = AddressHeader::kXForwardedFor;
   int ipv6_prefix = 64;  ///< IPv6 addresses that begin with the same bits share a budget.
   bool hash_keys = false;
-  std::string hash_secret{};  ///< Or from a file; needed with `hash_keys`.
+  std::string hash_secret{};  ///< Or from a file; required with `hash_keys`.
   std::string hash_secret_file{};
   JwtOptions jwt{};
 
-  /// The files that it names.
+  /// Returns the configured files.
   [[nodiscard]] std::vector<std::string> Files() const;
 };
 

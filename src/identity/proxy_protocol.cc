@@ -120,7 +120,7 @@ bool ProxyProtocolReader::ParseFixed() {
   if (!local && length < kAddressBytes[family]) {
     return refuse("the PROXY header is too short for its addresses");
   }
-  // Of other families there is nothing to keep.
+  // Addresses of other families are skipped.
   const bool has_address = !local && (family == kIpv4 || family == kIpv6);
   const std::size_t kept = has_address ? kAddressBytes[family] : 0;
   wanted_ = kFixed + kept;

@@ -10,25 +10,25 @@
 
 namespace sluice::identity {
 
-/// Reads what a proxy sends ahead of everything else to name the origin of a connection: the PROXY
-/// protocol, version 1 (a line of text) or 2 (binary). It is for trusted peers only, and they must
-/// send it: other clients could claim any address.
+/// Incremental parser of the PROXY protocol, version 1 (text) or 2 (binary), with which a proxy
+/// reports the origin of a connection. Only for trusted peers, which must send it: other clients
+/// could claim any address.
 ///
-/// Bytes may come in pieces of any size. Nothing behind the header is touched, and no more than 107
-/// bytes are kept; what a header of version 2 has besides the addresses is passed over.
+/// Bytes behind the header are not consumed, and at most 107 bytes are buffered; other data in a
+/// header of version 2 is skipped.
 class ProxyProtocolReader {
  public:
   enum class Status : std::uint8_t {
-    kMore,  ///< All bytes are taken; the header goes on.
+    kMore,  ///< All bytes were consumed; the header is incomplete.
     kDone,  ///< The remaining bytes belong to the connection.
     kError,
   };
 
-  /// Takes what belongs to the header off the bytes. Not to be called again once it is done.
+  /// Removes the header's bytes from the front of `bytes`. Must not be called again after kDone.
   Status Read(std::string_view& bytes);
 
-  /// Once it is done: whom the connection is from. Nothing if the proxy speaks for itself (LOCAL,
-  /// as in health checks) or has no address (UNKNOWN, UNSPEC, a Unix socket): the peer is meant.
+  /// After kDone: the origin of the connection. Nothing if it is the proxy itself (LOCAL, as in
+  /// health checks) or has no address (UNKNOWN, UNSPEC, a Unix socket).
   [[nodiscard]] const std::optional<Address>& source() const { return source_; }
 
   /// Returns the error message.
@@ -51,8 +51,8 @@ class ProxyProtocolReader {
   std::array<char, kMaxLine> kept_;
   std::size_t size_ = 0;
   bool fixed_parsed_ = false;
-  std::size_t wanted_ = 0;   ///< Version 2: how much is kept.
-  std::size_t skipped_ = 0;  ///< Version 2: how much is yet to be passed over after that.
+  std::size_t wanted_ = 0;   ///< Version 2: bytes to buffer.
+  std::size_t skipped_ = 0;  ///< Version 2: bytes to skip after that.
   std::optional<Address> source_;
   std::string_view error_;
 };

@@ -51,7 +51,7 @@ void ExpectRead(const std::string& bytes, const std::string& expected) {
   }
 }
 
-TEST(ProxyProtocol, TheLineTellsWhomAConnectionIsFrom) {
+TEST(ProxyProtocol, TheLineHasTheOriginOfAConnection) {
   ExpectRead("PROXY TCP4 203.0.113.9 10.0.0.1 4660 80\r\nGET /", "203.0.113.9 + GET /");
   ExpectRead("PROXY TCP6 2001:DB8::1 2001:db8::2 0 65535\r\n\r\n", "2001:db8::1 + \r\n");
   ExpectRead("PROXY TCP6 ::ffff:203.0.113.9 ::1 1 2\r\n", "203.0.113.9 + ");
@@ -67,7 +67,7 @@ TEST(ProxyProtocol, TheLineHasAtMost107Bytes) {
              "error: the line of the PROXY protocol is too long");
 }
 
-TEST(ProxyProtocol, ALineThatIsNotExactlyRightIsRefused) {
+TEST(ProxyProtocol, AMalformedLineIsRejected) {
   for (const std::string line :
        {"PROXY TCP4 203.0.113.9 10.0.0.1 4660\r\n", "PROXY TCP4 203.0.113.9 10.0.0.1 4660 80 1\r\n",
         "PROXY TCP4  203.0.113.9 10.0.0.1 4660 80\r\n",
@@ -84,13 +84,13 @@ TEST(ProxyProtocol, ALineThatIsNotExactlyRightIsRefused) {
   }
 }
 
-TEST(ProxyProtocol, TheBinaryHeaderTellsWhomAConnectionIsFrom) {
+TEST(ProxyProtocol, TheBinaryHeaderHasTheOriginOfAConnection) {
   ExpectRead(Binary(0x21, 0x11, kIpv4Addresses) + "GET /", "203.0.113.9 + GET /");
   ExpectRead(Binary(0x21, 0x21, kIpv6Addresses) + "GET /", "2001:db8::1 + GET /");
   ExpectRead(Binary(0x21, 0x12, kIpv4Addresses), "203.0.113.9 + ");
 }
 
-TEST(ProxyProtocol, WhatFollowsTheAddressesIsPassedOver) {
+TEST(ProxyProtocol, DataAfterTheAddressesIsSkipped) {
   const std::string tlvs = "\x01\x00\x02h2\x03\x00\x04\x01\x02\x03\x04"s;
   ExpectRead(Binary(0x21, 0x11, kIpv4Addresses + tlvs) + "!", "203.0.113.9 + !");
   const std::string most(65535 - kIpv4Addresses.size(), 'x');
@@ -105,7 +105,7 @@ TEST(ProxyProtocol, AProxyMaySendItsOwnOrNoAddress) {
   ExpectRead(Binary(0x21, 0x31, std::string(216, 'p')) + "!", "none + !");
 }
 
-TEST(ProxyProtocol, ABinaryHeaderThatIsNotRightIsRefused) {
+TEST(ProxyProtocol, AMalformedBinaryHeaderIsRejected) {
   for (const auto& [bytes, error] : std::vector<std::pair<std::string, std::string>>{
            {Binary(0x11, 0x11, kIpv4Addresses), "this version of the PROXY protocol is not known"},
            {Binary(0x22, 0x11, kIpv4Addresses), "the PROXY header has an unknown command"},
@@ -120,7 +120,7 @@ TEST(ProxyProtocol, ABinaryHeaderThatIsNotRightIsRefused) {
   }
 }
 
-TEST(ProxyProtocol, AnErrorStays) {
+TEST(ProxyProtocol, ErrorsAreFinal) {
   ProxyProtocolReader reader;
   std::string_view bytes = "GET";
   EXPECT_EQ(reader.Read(bytes), Status::kError);

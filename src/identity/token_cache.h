@@ -14,16 +14,16 @@
 
 namespace sluice::identity {
 
-/// Remembers what valid tokens say, so that a signature is checked once for each and not at each
-/// call. Bounded: of the few that share a place, the one that was asked for least recently makes
-/// room. Tokens are known by a hash under a secret, and are not kept themselves.
+/// Caches the content of valid tokens, so that each signature is verified only once. Bounded and
+/// set-associative: the least recently used token of a set is evicted. Tokens are identified by a
+/// keyed hash and not stored.
 ///
-/// Thread-safe: each place has a lock that is held while a few hundred bytes are copied.
+/// Thread-safe: each set has a lock that is held while a few hundred bytes are copied.
 class TokenCache {
  public:
-  explicit TokenCache(std::size_t places = 1024);
+  explicit TokenCache(std::size_t sets = 1024);
 
-  /// Copies what is known of the token; false if nothing is.
+  /// Copies the content of a cached token; returns false if it is not cached.
   bool Find(std::string_view token, JwtContent& content);
   void Put(std::string_view token, const JwtContent& content);
 
@@ -35,16 +35,16 @@ class TokenCache {
     bool used = false;
     JwtContent content;
   };
-  struct Place {
+  struct Set {
     SpinLock lock;
-    std::array<Entry, kWays> entries;  ///< The last one asked for comes first.
+    std::array<Entry, kWays> entries;  ///< Most recently used first.
   };
 
-  Place& PlaceOf(const KeyHash& hash) { return places_[hash.low & mask_]; }
+  Set& SetOf(const KeyHash& hash) { return sets_[hash.low & mask_]; }
 
   KeyHasher hasher_;
   std::size_t mask_;
-  std::unique_ptr<Place[]> places_;
+  std::unique_ptr<Set[]> sets_;
 };
 
 }  // namespace sluice::identity

@@ -18,13 +18,13 @@ namespace sluice::identity {
 enum class TokenVerdict : std::uint8_t {
   kRight,
   kWrong,
-  /// Too many wrong ones came from this client: the token was not accepted, right or wrong, and the
-  /// connection should be closed.
+  /// Too many wrong tokens came from this client: the token was not accepted, right or wrong, and
+  /// the connection should be closed.
   kLimited,
 };
 
-/// Whether a client that was wrong too often is refused even with the right token. Not where others
-/// share its address: a proxy, or this machine.
+/// Whether a client with too many wrong tokens is rejected even with the right one. kNo where
+/// clients share an address: a proxy, or this machine.
 enum class Lockout : bool { kNo, kYes };
 
 /// A bound on how often clients may guess tokens: kBurst wrong ones from an address (IPv6: from a
@@ -54,7 +54,7 @@ class TokenGuard {
 
   /// The wrong guesses of one address.
   struct Guesser {
-    Address address{.high = ~std::uint64_t{0}, .low = 0};  ///< Unused.
+    Address address{.high = ~std::uint64_t{0}, .low = 0};  ///< Initially an unused entry.
     int left = kBurst;                                     ///< Wrong guesses before it is limited.
     SteadyTime refilled{};
   };
@@ -67,7 +67,7 @@ class TokenGuard {
   /// No address is limited from then on.
   std::atomic<SteadyTime> limited_until_{SteadyTime{}};
   std::mutex mutex_;
-  std::vector<Set> sets_;  ///< By the hash of the address. Made with the first wrong guess.
+  std::vector<Set> sets_;  ///< By hash of the address. Allocated with the first wrong guess.
 };
 
 }  // namespace sluice::identity

@@ -40,7 +40,7 @@ TEST_F(TokenGuardTest, AnAddressThatGuessesTooOftenIsNotListenedToForAWhile) {
   EXPECT_EQ(Check("another", "192.0.2.1"), kLimited);
 }
 
-TEST_F(TokenGuardTest, InAnHourNoMoreGuessesAreComparedThanTheBudgetAllows) {
+TEST_F(TokenGuardTest, GuessesPerHourAreBounded) {
   int compared = 0;
   for (int second = 0; second < 3600; ++second) {
     for (int i = 0; i < 10; ++i) compared += Check("guess", "192.0.2.1") == kWrong ? 1 : 0;

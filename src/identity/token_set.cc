@@ -57,7 +57,7 @@ PrincipalPointer TokenSet::Find(std::string_view text, WallTime now) const {
   const auto found = tokens_.find(id);
   // The hash of a token that is not there is compared with that of another.
   const Entry& entry = found != tokens_.end() ? found->second : tokens_.begin()->second;
-  KeyDigest::Room room;
+  KeyDigest::Buffer room;
   const std::string_view hash = KeyDigest()(text, room);
   const bool is_right = hash.size() == entry.hash.size() &&
                         CRYPTO_memcmp(hash.data(), entry.hash.data(), hash.size()) == 0;

@@ -16,26 +16,26 @@
 namespace sluice::lease::testing {
 namespace {
 
-using store::Call;
 using store::Completion;
-using store::Use;
+using store::KeyUse;
+using store::StoreCall;
 
 /// Answers after a while, and allocates nothing.
 class LaterStore final : public store::Store {
  public:
   LaterStore() { lending.answers_at_once = true; }
 
-  Completion Submit(Call& call) override {
+  Completion Submit(StoreCall& call) override {
     call.pending = true;
     waiting_.at(count_++) = &call;
     return Completion::kLater;
   }
-  void SubmitBatch(std::span<Call* const> calls) override {
-    for (Call* call : calls) Submit(*call);
+  void SubmitBatch(std::span<StoreCall* const> calls) override {
+    for (StoreCall* call : calls) Submit(*call);
   }
   void AnswerAll() {
     while (count_ > 0) {
-      Call& call = *waiting_[--count_];
+      StoreCall& call = *waiting_[--count_];
       lending.Submit(call);
       call.pending = false;
       call.on_done(call, call.context);
@@ -45,7 +45,7 @@ class LaterStore final : public store::Store {
   LendingStore lending;
 
  private:
-  std::array<Call*, 4096> waiting_{};
+  std::array<StoreCall*, 4096> waiting_{};
   std::size_t count_ = 0;
 };
 
@@ -61,14 +61,14 @@ class Node {
       uses_[i].may_lease = i % 4 != 0;
       calls_[i].uses = {&uses_[i], 1};
       if (i % 8 == 0) calls_[i].timeout = std::chrono::milliseconds(10);
-      calls_[i].on_done = [](Call& /*call*/, void* /*context*/) {};
+      calls_[i].on_done = [](StoreCall& /*call*/, void* /*context*/) {};
     }
   }
 
   /// A call of every key comes, several times; then answers, and what is idle goes back.
   void Turn() {
     for (std::size_t i = 0; i < calls_.size(); ++i) leased_.Submit(calls_[i]);
-    for (const Call& call : calls_) denied_ += !call.pending && !call.allowed ? 1U : 0U;
+    for (const StoreCall& call : calls_) denied_ += !call.pending && !call.allowed ? 1U : 0U;
     store_.AnswerAll();
     now_ += kTurn;
     store_.lending.now += kTurn;
@@ -104,8 +104,8 @@ class Node {
                                     .deadline = std::chrono::milliseconds(50),
                                     .wake = [](SteadyTime /*when*/) {}}};
   LeasedStore leased_{remembering_, table_, {.now = [this] { return now_; }, .recall = {}}};
-  std::array<Use, kKeys * kCallsEach> uses_{};
-  std::array<Call, kKeys * kCallsEach> calls_{};
+  std::array<KeyUse, kKeys * kCallsEach> uses_{};
+  std::array<StoreCall, kKeys * kCallsEach> calls_{};
   std::uint64_t denied_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace sluice::lease {
 
-/// How many tokens a second are asked for lately: a count that fades.
+/// Recent demand in tokens per second: an exponentially decaying count.
 class Demand {
  public:
   void Add(double tokens, SteadyTime now) {
@@ -14,7 +14,7 @@ class Demand {
     count_ += tokens;
   }
 
-  /// In tokens per second, as of the last call that was counted.
+  /// Returns tokens per second, as of the last call that was counted.
   [[nodiscard]] double Rate() const { return count_ / kSpan.count(); }
   [[nodiscard]] double RateAt(SteadyTime now) const {
     Demand faded = *this;

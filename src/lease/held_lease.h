@@ -9,12 +9,12 @@
 
 namespace sluice::lease {
 
-/// One lease in the hands of a node. `tokens` may still be spent; what was spent or is to be given
-/// back stays noted until a request carries it away.
+/// One lease held by a node. `tokens` may still be spent; `spent` and `returned` accumulate until a
+/// request reports them.
 struct HeldLease {
   algo::lease::Id id;
   algo::lease::Schedule schedule;
-  std::int64_t granted = 0;  ///< Without what was given back.
+  std::int64_t granted = 0;  ///< Without returned tokens.
   std::int64_t tokens = 0;
   std::int64_t spent = 0;
   std::int64_t returned = 0;
@@ -24,20 +24,21 @@ struct HeldLease {
 
   [[nodiscard]] bool empty() const { return tokens == 0 && spent == 0 && returned == 0; }
 
-  /// How many tokens may be spent by now; the rest is of refill that is still to come.
+  /// Returns the number of tokens that may be spent at `now`; the rest is refill that has not
+  /// arrived.
   [[nodiscard]] std::int64_t Spendable(SteadyTime now) const {
     if (now >= deadline) return 0;
     std::int64_t arrived = schedule.ready;
     if (schedule.num > 0) {
-      // Below 2^63: what is reserved in a quarter of a second is below 2^53, and no deadline is
-      // hundreds of seconds away.
+      // No overflow: a reservation is at most 2^53 per quarter of a second, and a lease lasts
+      // seconds.
       const std::int64_t more = schedule.fraction + schedule.num * (now - received).count();
       if (more > 0) arrived += more / schedule.den;
     }
     return std::max(std::min(arrived, granted) - (granted - tokens), std::int64_t{0});
   }
 
-  /// When `amount` tokens (more than are spendable, at most all) may be spent.
+  /// Returns when `amount` tokens (more than spendable, at most all) may be spent.
   [[nodiscard]] SteadyTime WhenSpendable(std::int64_t amount) const {
     const std::int64_t target = granted - tokens + amount - schedule.ready;
     const Wide missing = Wide{target} * schedule.den - schedule.fraction;
@@ -50,7 +51,7 @@ struct HeldLease {
     spent += amount;
   }
 
-  /// The last to arrive go back first.
+  /// Returns the tokens that would arrive last.
   void GiveBack(std::int64_t amount) {
     tokens -= amount;
     granted -= amount;

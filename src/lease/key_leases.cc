@@ -13,18 +13,18 @@ using algo::lease::Report;
 using algo::lease::Request;
 
 constexpr Micros kShortestIdle = std::chrono::milliseconds(50);
-/// What is less than this, and than a sixteenth of the cap, is not worth a message of its own.
+/// Usage below this, and below a sixteenth of the cap, is not worth its own message.
 constexpr std::int64_t kMayLapse = 32;
 constexpr Micros kSoon = std::chrono::seconds(1);
-/// Below so many calls in the last moments the next one may wait for its lease.
+/// Below this demand the next call may wait for its lease.
 constexpr double kBusy = 20;  // A second.
-/// What a holder keeps when others need tokens: so much of its demand.
+/// Part of its demand that a node keeps in a recall.
 constexpr double kKeptSeconds = 0.002;
 
-/// How soon a key that was not idle is looked at again.
+/// Interval of Tidy for a key that is not idle.
 constexpr Micros kLookAgain = std::chrono::milliseconds(10);
 
-/// Leases of plentiful keys that are small may lapse; what is more keeps the bucket from refilling.
+/// Small leases of plentiful keys may lapse; larger ones would keep the bucket from refilling.
 bool MayLapse(const HeldLease& held, std::int64_t cap) {
   return held.lapses && held.tokens + held.spent <= std::max(kMayLapse, cap / 16);
 }
@@ -34,7 +34,7 @@ double TokensIn(const LimitNumbers& bucket, Micros time) {
          (static_cast<double>(bucket.rate_den) * static_cast<double>(bucket.interval.count()));
 }
 
-/// What is over may be dropped; what refills slowly would be missed by the next burst.
+/// Expired tokens are dropped; slow refill would be missing in the next burst.
 bool IsSoonRefilled(const HeldLease& held, const LimitNumbers& limit) {
   return static_cast<double>(held.tokens) <= TokensIn(limit, kSoon);
 }
@@ -73,45 +73,46 @@ bool KeyLeases::WantsMore() const {
   return in_flight_ == 0 && demand_.Rate() >= kBusy && Tokens() * 4 <= last_grant_;
 }
 
-void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const {
+void KeyLeases::Describe(std::int64_t spendable, SteadyTime now, SpendResult& spent) const {
   spent.remaining = spendable + left_;
   spent.reset_after = std::max(reset_at_ - now, Micros{0});
   spent.taken_at = taken_at_;
 }
 
-Spent KeyLeases::Peek(std::int64_t cost, SteadyTime now) const {
-  Spent spent;
+SpendResult KeyLeases::Peek(std::int64_t cost, SteadyTime now) const {
+  SpendResult spent;
   if (now < exact_until_) return spent;
   const std::int64_t spendable = Spendable(now);
   Describe(spendable, now, spent);
-  spent.local = Local::kAllowed;
+  spent.decision = LeaseDecision::kAllowed;
   if (spendable >= cost) return spent;
-  // Tokens that are on their way: the store has none before them.
+  // Tokens in flight: the store has none before them.
   for (const HeldLease& held : held_) {
     if (held.tokens < cost || now >= held.deadline || held.schedule.num == 0) continue;
     const SteadyTime when = held.WhenSpendable(cost);
     if (when >= held.deadline) continue;
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
     spent.retry_after = std::max(when - now, Micros{1});
     return spent;
   }
-  spent.local = Local::kNeedsLease;
+  spent.decision = LeaseDecision::kNeedsLease;
   spent.retry_after = std::max(retry_at_ - now, Micros{1});
   spent.still_missing = std::max(cost - asked_cost_ - spent.remaining, std::int64_t{0});
   return spent;
 }
 
-void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, Spent& spent,
+void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, SpendResult& spent,
                       TableStats& stats) {
-  if (spent.local == Local::kExact) return;
+  if (spent.decision == LeaseDecision::kExact) return;
   const bool at_once = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kTry;
-  const bool comes_again = attempt == SpendAttempt::kTry && spent.local == Local::kNeedsLease;
+  const bool comes_again =
+      attempt == SpendAttempt::kTry && spent.decision == LeaseDecision::kNeedsLease;
   if (at_once && !comes_again) demand_.Add(static_cast<double>(cost), now);
-  if (spent.local == Local::kNeedsLease) {
+  if (spent.decision == LeaseDecision::kNeedsLease) {
     if (attempt != SpendAttempt::kAnswered) return;
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
   }
-  if (spent.local == Local::kAllowed) {
+  if (spent.decision == LeaseDecision::kAllowed) {
     SpendFromOldest(cost, now);
     spent.remaining -= cost;
     stats.hits += at_once ? 1 : 0;
@@ -149,7 +150,7 @@ Request KeyLeases::MakeRequest(std::int64_t waiting, std::int64_t least, std::in
   return request;
 }
 
-// A place that is free, or that holds the same lease; oldest first.
+// Returns a free entry, or the one with the same lease; oldest first.
 HeldLease* KeyLeases::PlaceFor(const HeldLease& held) {
   for (HeldLease& place : held_) {
     const bool plain = place.schedule.num == 0 && held.schedule.num == 0;
@@ -191,7 +192,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
     return;
   }
   HeldLease* const place = PlaceFor(held);
-  if (place == nullptr) return;  // Lapses, as if it had been lost.
+  if (place == nullptr) return;  // Lapses without a return.
   stats.outstanding += grant.tokens;
   if (place->tokens == 0) {
     *place = held;
@@ -206,7 +207,7 @@ void KeyLeases::Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Mic
 void KeyLeases::Recall(SteadyTime now, TableStats& stats) {
   auto keep = static_cast<std::int64_t>(std::ceil(kKeptSeconds * demand_.RateAt(now)));
   for (HeldLease& held : held_) {
-    if (held.schedule.num > 0) continue;  // Of refill to come, as much as is this node's part.
+    if (held.schedule.num > 0) continue;  // This node's part of the future refill.
     const std::int64_t given = std::max(held.tokens - keep, std::int64_t{0});
     keep -= held.tokens - given;
     held.GiveBack(given);
@@ -241,7 +242,7 @@ void KeyLeases::Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stat
       stats.expired += static_cast<std::uint64_t>(held.tokens);
       held = {};
     } else if (!lapses && (over || idle)) {
-      // The store takes it back if it has not forgotten the lease yet.
+      // The store accepts the return if it still has the lease.
       if (over && !held.lapses) stats.missed += static_cast<std::uint64_t>(held.tokens);
       stats.returned += static_cast<std::uint64_t>(held.tokens);
       stats.outstanding -= held.tokens;
@@ -268,7 +269,7 @@ std::optional<std::int64_t> KeyLeases::TakeLastKnown(const LimitNumbers& limit, 
   if (now >= reset_at_) return limit.cap;
   const double known = static_cast<double>(Tokens() + left_);
   const double passed = static_cast<double>((now - reported_at_).count());
-  double since = 0;  // What came back since then.
+  double since = 0;  // Returned since then.
   if (limit.algorithm == Algorithm::kTokenBucket) {
     since = TokensIn(limit, now - reported_at_);
   } else if (limit.algorithm == Algorithm::kSlidingWindowCounter) {

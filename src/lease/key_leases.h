@@ -12,43 +12,43 @@
 
 namespace sluice::lease {
 
-/// The leases of one key on one node, and how they are spent. Not thread-safe.
+/// The leases of one key on one node. Not thread-safe.
 class KeyLeases {
  public:
-  /// The decision of a call of `cost`: kNeedsLease if the tokens held do not suffice.
-  [[nodiscard]] Spent Peek(std::int64_t cost, SteadyTime now) const;
-  /// Does what Look said, or what became of it since.
-  void Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, Spent& spent,
+  /// Returns the decision on a call of `cost`; kNeedsLease if the held tokens don't suffice.
+  [[nodiscard]] SpendResult Peek(std::int64_t cost, SteadyTime now) const;
+  /// Carries out the decision of Peek, updated to the current state.
+  void Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, SpendResult& spent,
              TableStats& stats);
   void Unspend(std::int64_t cost, TableStats& stats);
 
   algo::lease::Request MakeRequest(std::int64_t waiting, std::int64_t least, std::int64_t nodes,
                                    SteadyTime now, TableStats& stats);
-  /// `least`: as was asked for.
+  /// Adds a grant. `least` is the one of the request.
   void Granted(std::int64_t least, SteadyTime sent, SteadyTime now, Micros slack,
                const algo::lease::Grant& grant, TableStats& stats);
   void Unanswered() { --in_flight_; }
 
-  /// Gives back all but what is needed in the next moments.
+  /// Returns all tokens but those needed in the next moments.
   void Recall(SteadyTime now, TableStats& stats);
-  /// Gives back all.
+  /// Returns all tokens.
   void Surrender(TableStats& stats);
-  /// Lets a key that stayed exact be leased again.
+  /// Allows leases again for a key that stayed exact.
   void Changed() { exact_until_ = SteadyTime{}; }
 
-  /// Lets go what is over or idle.
+  /// Drops expired leases and returns idle tokens.
   void Tidy(SteadyTime now, const LimitNumbers& limit, TableStats& stats);
-  /// When Tidy may next find something, if nothing is granted meanwhile.
+  /// Returns when Tidy is due next, unless something is granted before.
   [[nodiscard]] SteadyTime NextTidy(SteadyTime now, std::int64_t cap) const;
   /// Returns the last known remaining units of all nodes, advanced to `now`. Nothing if unknown, or
-  /// was asked for since.
+  /// already taken.
   std::optional<std::int64_t> TakeLastKnown(const LimitNumbers& limit, SteadyTime now);
   [[nodiscard]] bool HasReturns() const;
   /// Returns a request that only returns tokens.
   algo::lease::Request TakeReturns() { return {.reports = TakeReports()}; }
 
   [[nodiscard]] bool holds_any() const;
-  /// Nothing is known of the key that would be missed.
+  /// Returns whether the state of the key can be dropped without loss.
   [[nodiscard]] bool Forgettable(SteadyTime now) const;
 
  private:
@@ -57,7 +57,7 @@ class KeyLeases {
   [[nodiscard]] bool WantsMore() const;
   [[nodiscard]] Micros IdleTime() const;
   void SpendFromOldest(std::int64_t cost, SteadyTime now);
-  void Describe(std::int64_t spendable, SteadyTime now, Spent& spent) const;
+  void Describe(std::int64_t spendable, SteadyTime now, SpendResult& spent) const;
   std::array<algo::lease::Report, algo::lease::kReports> TakeReports();
   HeldLease* PlaceFor(const HeldLease& held);
 
@@ -68,14 +68,14 @@ class KeyLeases {
   std::int64_t epoch_ = 0;
   SteadyTime exact_until_{};
   std::int32_t in_flight_ = 0;
-  bool reports_ = false;  ///< The noted usage is worth a message of its own.
+  bool reports_ = false;  ///< The unreported usage is worth its own message.
 
-  /// As the store last reported.
-  bool is_known_ = false;  ///< And TakeLastKnown has not taken it.
+  /// As last reported by the store.
+  bool is_known_ = false;  ///< And not taken by TakeLastKnown.
   std::int64_t left_ = 0;
   SteadyTime reported_at_{};
   SteadyTime retry_at_{};        ///< When a call of asked_cost_ may pass.
-  std::int64_t asked_cost_ = 0;  ///< The lowest that was asked for.
+  std::int64_t asked_cost_ = 0;  ///< The lowest requested cost.
   SteadyTime reset_at_{};
   WallTime taken_at_{};
 };

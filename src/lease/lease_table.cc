@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 constexpr std::size_t kMostShards = 64;
 constexpr std::size_t kLeastKeysPerShard = 64;
-/// Every sweep looks at one of so many parts of a shard's places for keys to forget.
+/// A sweep examines one of this many parts of a shard for keys to drop.
 constexpr std::size_t kSweepParts = 512;
 
 std::size_t ShardCount(std::size_t max_keys) {
@@ -38,7 +38,7 @@ struct LeaseTable::Entry {
   TableStats stats;
 };
 
-/// A part of the keys: entries in a pool, found through chains that begin at `heads`.
+/// A shard of the keys: a pool of entries in hash chains that begin at `heads`.
 class LeaseTable::Shard {
  public:
   void Make(std::size_t keys) {
@@ -55,12 +55,12 @@ class LeaseTable::Shard {
     return nullptr;
   }
 
-  /// nullptr if there is no room.
+  /// Returns nullptr if there is no room.
   Entry* FindOrMake(const KeyHash& hash, const Key& key, const Limit& limit, SteadyTime now) {
     Entry* entry = Find(hash);
     if (entry == nullptr) entry = Make(hash, key, limit, now);
     if (entry != nullptr && *entry->limit != limit) {
-      // Its numbers changed: what was taken under the old ones goes back.
+      // Its numbers changed: returns the tokens of the old limit.
       entry->leases.Surrender(entry->stats);
       entry->leases.Changed();
       entry->limit = limit;
@@ -69,8 +69,7 @@ class LeaseTable::Shard {
     return entry;
   }
 
-  /// What holds tokens is looked at in sweeps, the next one included. Returns whether it was not
-  /// before.
+  /// Includes a key in the following sweeps. Returns whether it was not included before.
   bool Watch(Entry& entry) {
     due_[IndexOf(entry)] = SteadyTime{};
     if (std::exchange(entry.watched, true)) return false;
@@ -78,7 +77,7 @@ class LeaseTable::Shard {
     return true;
   }
 
-  /// Returns how many keys are watched no more.
+  /// Returns the number of keys that no longer need sweeps.
   std::size_t Sweep(SteadyTime now, const Sink& send) {
     const std::size_t let_go = std::erase_if(watched_, [&](std::uint32_t index) {
       if (now < due_[index]) return false;
@@ -95,7 +94,7 @@ class LeaseTable::Shard {
     return let_go;
   }
 
-  /// Adds what its keys counted, those that are forgotten included.
+  /// Adds the counters of its keys, including dropped ones.
   void AddStats(std::vector<TableStats>& sums) const {
     const auto add = [&](std::uint32_t series, const TableStats& stats, std::size_t keys) {
       if (sums.size() <= series) sums.resize(series + 1);
@@ -182,8 +181,8 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
   return shards_[hash.high & (shard_count_ - 1)];
 }
 
-Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                        SpendAttempt attempt, std::uint32_t series) {
+SpendResult LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                              SpendAttempt attempt, std::uint32_t series) {
   const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
   if (too_small || !algo::InfoOf(limit.algorithm()).leasable) return {};
   const KeyHash hash = hasher_(key);
@@ -192,25 +191,25 @@ Spent LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, S
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
   if (entry == nullptr) return {};
   entry->series = series;
-  Spent spent = entry->leases.Peek(cost, now);
-  if (spent.local == Local::kNeedsLease && attempt != SpendAttempt::kAnswered &&
+  SpendResult spent = entry->leases.Peek(cost, now);
+  if (spent.decision == LeaseDecision::kNeedsLease && attempt != SpendAttempt::kAnswered &&
       IsDenied(key, limit, cost, now, attempt, spent)) {
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
     denials_.CountAnswer();
   }
   entry->leases.Spend(cost, now, attempt, spent, entry->stats);
-  // The store has nothing to be had ahead, it said.
+  // The store reported that it grants no lease.
   if (spent.fetch_ahead) {
     spent.fetch_ahead = !denials_.Find(key, limit, kMaxAmount, [&] { return now; }).is_denied();
   }
   return spent;
 }
 
-// Whether the memory of denials has the answer, which goes into `spent`. A new call may be the real
-// check that is due.
+// Returns whether a denial is remembered, and sets `spent`. A new call may become the real check
+// that is due.
 bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                          SpendAttempt attempt, Spent& spent) const {
-  using denial::Advice;
+                          SpendAttempt attempt, SpendResult& spent) const {
+  using denial::DenialAdvice;
   const auto time = [&] { return now; };
   const bool may_probe = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kAgain;
   const denial::Denial denial = may_probe ? denials_.FindOrProbe(key, limit, cost, time)
@@ -218,21 +217,22 @@ bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost,
   if (!denial.is_denied()) return false;
   spent.retry_after = std::max(denial.retry_after, Micros{1});
   spent.still_missing = std::max(cost - denial.cost - spent.remaining, std::int64_t{0});
-  return denial.advice == Advice::kDenied ||
-         (denial.advice == Advice::kDue && attempt != SpendAttempt::kTry);
+  return denial.advice == DenialAdvice::kDenied ||
+         (denial.advice == DenialAdvice::kDue && attempt != SpendAttempt::kTry);
 }
 
-Spent LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now) {
+SpendResult LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost,
+                             SteadyTime now) {
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
   const Entry* const entry = shard.Find(hash);
   const bool known = entry != nullptr && *entry->limit == limit;
   if (!known) return {};
-  Spent spent = entry->leases.Peek(cost, now);
-  if (spent.local == Local::kNeedsLease &&
+  SpendResult spent = entry->leases.Peek(cost, now);
+  if (spent.decision == LeaseDecision::kNeedsLease &&
       IsDenied(key, limit, cost, now, SpendAttempt::kAnswered, spent)) {
-    spent.local = Local::kDenied;
+    spent.decision = LeaseDecision::kDenied;
   }
   return spent;
 }
@@ -258,14 +258,14 @@ algo::lease::Request LeaseTable::MakeRequest(const Key& key, const Limit& limit,
 
 void LeaseTable::Granted(const Key& key, const Limit& limit, const algo::lease::Request& request,
                          SteadyTime sent, SteadyTime now, const algo::lease::Grant& grant) {
-  using Check = denial::DenialTable::Check;
+  using CheckKind = denial::DenialTable::CheckKind;
   if (grant.retry_after > Micros{0}) {
     const Verdict verdict{.outcome = Outcome::kDenied,
                           .remaining = grant.left,
                           .retry_after = grant.retry_after,
                           .reset_after = grant.reset_after};
     denials_.Denied(key, limit, request.least, sent, verdict,
-                    grant.tokens > 0 ? Check::kRestart : Check::kProbe);
+                    grant.tokens > 0 ? CheckKind::kRestart : CheckKind::kProbe);
   } else {
     denials_.Passed(key, limit, kMaxAmount, sent);
   }

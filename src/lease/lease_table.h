@@ -22,53 +22,53 @@
 namespace sluice::lease {
 
 struct TableOptions {
-  /// How many keys are remembered; others are asked of the store, call by call.
+  /// Maximum number of keys; the store decides calls of others.
   std::size_t max_keys = std::size_t{1} << 16;
   /// Nodes that share the store, this one included; see SetNodes.
   std::int64_t nodes = 1;
-  /// By how much, and by which part of its time, a lease ends earlier here than in the store:
-  /// clocks don't run alike, and `now` is over when a call is answered.
+  /// A lease ends earlier on the node than in the store, by this much and by 1/slack_part of its
+  /// duration, because clocks differ and `now` is in the past when a call is answered.
   Micros slack = std::chrono::milliseconds(5);
   std::int64_t slack_part = 1000;
 };
 
-enum class Local : std::uint8_t {
+enum class LeaseDecision : std::uint8_t {
   kAllowed,
   kDenied,
-  kNeedsLease,  ///< Request a lease from the store, then spend again.
+  kNeedsLease,  ///< Request a lease from the store, then call Spend again.
   kExact,       ///< Not leased: let the store decide this call.
 };
 
-/// The reason for an attempt to spend.
+/// The reason for a call of Spend.
 enum class SpendAttempt : std::uint8_t {
   kNew,
-  kTry,       ///< The same, if the table can decide it; else it comes again, as new.
-  kAgain,     ///< It waited for an answer to a request that was sent before it came.
-  kAnswered,  ///< It was part of the request that is answered now: it passes, or is denied.
+  kTry,       ///< A new call, if the table can decide it; otherwise it comes again as kNew.
+  kAgain,     ///< It waited for a request that was sent before it came.
+  kAnswered,  ///< It was part of the request that is answered now; it is allowed or denied.
 };
 
-struct Spent {
-  Local local = Local::kExact;
-  /// Worth a request now, so that the next calls need not wait.
+struct SpendResult {
+  LeaseDecision decision = LeaseDecision::kExact;
+  /// Request a lease now, so that the next calls need not wait.
   bool fetch_ahead = false;
-  std::int64_t remaining = 0;      ///< Of all nodes, about.
+  std::int64_t remaining = 0;      ///< Of all nodes, approximately.
   Micros retry_after{0};           ///< kDenied.
-  std::int64_t still_missing = 0;  ///< Then, of a cost that is larger than what was asked for.
-  Micros reset_after{0};           ///< About.
-  WallTime taken_at{};             ///< For a receipt.
+  std::int64_t still_missing = 0;  ///< After retry_after, if the cost exceeds the requested one.
+  Micros reset_after{0};           ///< Approximate.
+  WallTime taken_at{};             ///< For the receipt.
 };
 
 struct TableStats {
-  std::uint64_t hits = 0;     ///< Calls allowed from memory, at once.
-  std::uint64_t denials = 0;  ///< Calls denied from memory, at once.
+  std::uint64_t hits = 0;     ///< Calls allowed from memory, without waiting.
+  std::uint64_t denials = 0;  ///< Calls denied from memory, without waiting.
   std::uint64_t fetches = 0;
-  std::uint64_t granted = 0;  ///< Tokens, as are those below.
+  std::uint64_t granted = 0;  ///< In tokens, like those below.
   std::uint64_t returned = 0;
-  std::uint64_t recalled = 0;  ///< Returned because another node needed them.
+  std::uint64_t recalled = 0;  ///< Returned because another node requested them.
   std::uint64_t expired = 0;
-  /// Not spent in time although the key was scarce: what nodes could not admit for it, about.
+  /// Not spent in time although the key was scarce; approximates the deficit.
   std::uint64_t missed = 0;
-  std::int64_t outstanding = 0;  ///< Held now.
+  std::int64_t outstanding = 0;  ///< Held by this node.
   std::size_t keys = 0;
 
   void operator+=(const TableStats& other) { AddMetrics(other, *this); }
@@ -97,69 +97,69 @@ struct TableStats {
 };
 static_assert(HasAllMetrics<TableStats>);
 
-/// The tokens that a node holds and spends by itself: the node's side of docs/leases.md. It
-/// knows no store and sends nothing: its owner sends the requests that it makes, each at most once,
-/// and passes it the replies.
+/// The leased tokens of a node: the node's side of docs/leases.md. Performs no I/O: the owner sends
+/// the requests that it makes, each at most once, and passes it the replies.
 ///
-///     Spent spent = table.Spend(key, limit, cost, now);
-///     if (spent.local == Local::kNeedsLease) { request = table.MakeRequest(key, limit, cost, cost,
-///     now); … } … table.Granted(key, limit, request, sent, now, grant);   // or Unanswered(key,
-///     now) spent = table.Spend(key, limit, cost, now, SpendAttempt::kAnswered);
+///     SpendResult spent = table.Spend(key, limit, cost, now);
+///     if (spent.decision == LeaseDecision::kNeedsLease) { request = table.MakeRequest(key, limit,
+///     cost, cost, now); … } … table.Granted(key, limit, request, sent, now, grant);   // or
+///     Unanswered(key, now) spent = table.Spend(key, limit, cost, now, SpendAttempt::kAnswered);
 ///
-/// A crash forgets it all, which loses tokens and never gains any. Bounded; once made it allocates
-/// only for keys longer than those before. Thread-safe: keys lie in shards, each with a lock that
-/// is held for some dozens of instructions.
+/// A crash loses tokens and never creates any. Bounded; after construction it allocates only for
+/// longer keys. Thread-safe: keys are in shards, each with a lock that is held for some dozens of
+/// instructions.
 class LeaseTable {
  public:
-  /// Denials of the store are remembered in `denials`, which must outlive the table.
+  /// Remembers the store's denials in `denials`, which must outlive the table.
   LeaseTable(const TableOptions& options, denial::DenialTable& denials);
   ~LeaseTable();
   LeaseTable(const LeaseTable&) = delete;
   LeaseTable& operator=(const LeaseTable&) = delete;
 
-  /// Decides a call of `cost` ≥ 1, at most the limit's cap. `series`: under which number the key is
-  /// counted.
-  Spent Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-              SpendAttempt attempt = SpendAttempt::kNew, std::uint32_t series = 0);
+  /// Decides a call. `cost` is between 1 and the limit's cap; `series` is the index of the key's
+  /// metrics.
+  SpendResult Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
+                    SpendAttempt attempt = SpendAttempt::kNew, std::uint32_t series = 0);
 
-  /// Returns the result that Spend would have without the store; otherwise kNeedsLease or kExact. A
-  /// remembered denial counts also if a real check of it is due.
-  [[nodiscard]] Spent Peek(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now);
-  /// Takes back a Spend of just now that allowed a call which does not pass after all.
+  /// Returns the result of Spend if the table can decide it, else kNeedsLease or kExact; spends
+  /// nothing. A remembered denial counts even if a real check is due.
+  [[nodiscard]] SpendResult Peek(const Key& key, const Limit& limit, std::int64_t cost,
+                                 SteadyTime now);
+  /// Undoes a Spend of this turn that allowed a call which does not pass after all.
   void Unspend(const Key& key, std::int64_t cost);
 
-  /// A request to be sent now, for calls that wait for `waiting` tokens in all, the cheapest of
-  /// them for `least`; or for the calls to come (0, 1). Granted or Unanswered must follow.
+  /// Returns a request to be sent now, for calls that wait for `waiting` tokens in total and the
+  /// cheapest for `least`, or for future calls (0, 1). Granted or Unanswered must follow.
   algo::lease::Request MakeRequest(const Key& key, const Limit& limit, std::int64_t waiting,
                                    std::int64_t least, SteadyTime now);
-  /// The answer to a request that was sent at `sent`. If the key is `exact`, the grant's tokens are
-  /// for those who wait, and not in the table.
+  /// Takes the reply to a request that was sent at `sent`. If the grant is `exact`, its tokens are
+  /// for the waiting calls and are not added to the table.
   void Granted(const Key& key, const Limit& limit, const algo::lease::Request& request,
                SteadyTime sent, SteadyTime now, const algo::lease::Grant& grant);
-  /// There will be none, or it will not be looked at.
+  /// Records that there is no reply, or that it is ignored.
   void Unanswered(const Key& key, SteadyTime now);
 
-  /// Where returns go. Called with a lock held: it must not block, nor call the table.
+  /// Sends a return. Called with a lock held: must not block, nor call the table.
   using Sink =
       std::function<void(const Key& key, const Limit& limit, const algo::lease::Request& request)>;
-  /// Another node needs tokens: gives back those that are not needed at once.
+  /// Returns tokens that are not needed immediately, because another node requested them.
   void Recall(const Key& key, SteadyTime now, const Sink& send);
-  /// The key was reset, granted to or refunded: what stayed exact may be leased.
+  /// Allows leases again after the key was reset, granted to or refunded.
   void Changed(const Key& key);
-  /// Gives back what is idle and forgets what is over. To be called every few milliseconds, while
-  /// anything is held.
+  /// Returns idle tokens and drops expired leases. Must be called every few milliseconds while
+  /// holds_any().
   void Sweep(SteadyTime now, const Sink& send);
   [[nodiscard]] bool holds_any() const { return held_keys_.load() > 0; }
 
-  /// Returns the last known remaining units of a key for all nodes, advanced to `now`: the start of
-  /// a local fallback. Returned once after each reply of the store.
+  /// Returns the last known remaining units of a key for all nodes, advanced to `now`, to start a
+  /// local fallback. At most once per reply of the store.
   std::optional<std::int64_t> TakeLastKnown(const Key& key, const Limit& limit, SteadyTime now);
 
-  /// How many nodes share the store, from now on.
+  /// Sets the number of nodes that share the store.
   void SetNodes(std::int64_t nodes) { nodes_.store(nodes, std::memory_order_relaxed); }
 
   [[nodiscard]] TableStats StatsApprox() const;
-  /// The same by series. Looks at every key: not for every second.
+  /// Returns the statistics by series. Visits every key: don't call it every second.
   [[nodiscard]] std::vector<TableStats> StatsBySeriesApprox() const;
 
  private:
@@ -168,7 +168,7 @@ class LeaseTable {
 
   [[nodiscard]] Shard& ShardOf(const KeyHash& hash) const;
   [[nodiscard]] bool IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
-                              SpendAttempt attempt, Spent& spent) const;
+                              SpendAttempt attempt, SpendResult& spent) const;
   [[nodiscard]] std::int64_t nodes() const {
     return nodes_.load(std::memory_order_relaxed);  // Relaxed: any recent value will do.
   }

@@ -45,8 +45,8 @@ class LeaseTableTest : public ::testing::Test {
     const Request request = table_.MakeRequest(key_, limit_, 1, 1, now);
     table_.Granted(key_, limit_, request, now, now + milliseconds(1), grant);
   }
-  Local Spend(SteadyTime now, std::int64_t cost = 1) {
-    return table_.Spend(key_, limit_, cost, now).local;
+  LeaseDecision Spend(SteadyTime now, std::int64_t cost = 1) {
+    return table_.Spend(key_, limit_, cost, now).decision;
   }
 
   Limit limit_ = Bucket(1'000);
@@ -56,38 +56,39 @@ class LeaseTableTest : public ::testing::Test {
   LeaseTable table_{TableOptions{.max_keys = 64}, denials_};
 };
 
-TEST_F(LeaseTableTest, SpendsWhatItHoldsAndThenAsks) {
-  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
+TEST_F(LeaseTableTest, SpendsItsTokensAndThenRequestsMore) {
+  EXPECT_EQ(Spend(kNow), LeaseDecision::kNeedsLease);
   Fetch(Plain(3));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kAllowed);
-  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kNeedsLease);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kAllowed);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, CountsTheDeadlineFromTheMomentOfTheSend) {
+TEST_F(LeaseTableTest, MeasuresTheDeadlineFromTheSending) {
   Fetch(Plain(3, seconds(1)));
-  EXPECT_EQ(Spend(kNow + milliseconds(993)), Local::kAllowed);
-  EXPECT_EQ(Spend(kNow + milliseconds(994)), Local::kNeedsLease);  // 5 ms and a thousandth less.
+  EXPECT_EQ(Spend(kNow + milliseconds(993)), LeaseDecision::kAllowed);
+  EXPECT_EQ(Spend(kNow + milliseconds(994)),
+            LeaseDecision::kNeedsLease);  // 5 ms and a thousandth less.
 }
 
-TEST_F(LeaseTableTest, AnAnswerThatComesAfterTheDeadlineGivesNothing) {
+TEST_F(LeaseTableTest, AGrantAfterTheDeadlineAddsNoTokens) {
   const Request request = table_.MakeRequest(key_, limit_, 1, 1, kNow);
   table_.Granted(key_, limit_, request, kNow, kNow + seconds(2), Plain(3, seconds(1)));
-  EXPECT_EQ(Spend(kNow + seconds(2)), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + seconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, WhatIsReservedIsSpentWhenItArrives) {
+TEST_F(LeaseTableTest, ReservedRefillIsSpentWhenItArrives) {
   Grant grant = Plain(10, milliseconds(450));
   grant.schedule = {.ready = 1, .fraction = 0, .num = 1, .den = 1'000};  // One each millisecond.
   Fetch(grant);
   const SteadyTime received = kNow + milliseconds(1);
-  EXPECT_EQ(Spend(received), Local::kAllowed);
-  const Spent denied = table_.Spend(key_, limit_, 1, received + Micros{400});
-  EXPECT_EQ(denied.local, Local::kDenied);
+  EXPECT_EQ(Spend(received), LeaseDecision::kAllowed);
+  const SpendResult denied = table_.Spend(key_, limit_, 1, received + Micros{400});
+  EXPECT_EQ(denied.decision, LeaseDecision::kDenied);
   EXPECT_EQ(denied.retry_after, Micros{600});
   EXPECT_EQ(denied.remaining, 0);
-  EXPECT_EQ(Spend(received + milliseconds(1)), Local::kAllowed);
-  EXPECT_EQ(Spend(received + milliseconds(3), 2), Local::kAllowed);
-  EXPECT_EQ(Spend(received + milliseconds(3)), Local::kDenied);
+  EXPECT_EQ(Spend(received + milliseconds(1)), LeaseDecision::kAllowed);
+  EXPECT_EQ(Spend(received + milliseconds(3), 2), LeaseDecision::kAllowed);
+  EXPECT_EQ(Spend(received + milliseconds(3)), LeaseDecision::kDenied);
 }
 
 TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
@@ -95,28 +96,28 @@ TEST_F(LeaseTableTest, RemembersADenialForCostsAsLarge) {
   Grant grant;
   grant.retry_after = milliseconds(20);
   table_.Granted(key_, limit_, request, kNow, kNow + milliseconds(1), grant);
-  EXPECT_EQ(Spend(kNow + milliseconds(2), 5), Local::kDenied);
-  EXPECT_EQ(Spend(kNow + milliseconds(2), 4), Local::kNeedsLease);
-  EXPECT_EQ(Spend(kNow + milliseconds(20), 5), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + milliseconds(2), 5), LeaseDecision::kDenied);
+  EXPECT_EQ(Spend(kNow + milliseconds(2), 4), LeaseDecision::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + milliseconds(20), 5), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, ALongDenialIsAskedAboutAgainAndTellsTheWholeWait) {
+TEST_F(LeaseTableTest, ALongDenialIsRecheckedAndReportsTheWholeWait) {
   Grant denial;
   denial.retry_after = std::chrono::hours(1);
   SteadyTime now = kNow;
   for (const int wait : {50, 100, 200, 400, 800, 1'000, 1'000}) {
     Fetch(denial, now);
-    const Spent denied = table_.Spend(key_, limit_, 1, now + milliseconds(wait) - Micros{1});
-    EXPECT_EQ(denied.local, Local::kDenied) << wait;
+    const SpendResult denied = table_.Spend(key_, limit_, 1, now + milliseconds(wait) - Micros{1});
+    EXPECT_EQ(denied.decision, LeaseDecision::kDenied) << wait;
     EXPECT_EQ(denied.retry_after, denial.retry_after - milliseconds(wait) + Micros{1});
     now += milliseconds(wait);
-    EXPECT_EQ(Spend(now), Local::kNeedsLease) << wait;
+    EXPECT_EQ(Spend(now), LeaseDecision::kNeedsLease) << wait;
   }
   Fetch(Plain(1), now);
-  EXPECT_EQ(Spend(now), Local::kAllowed);
+  EXPECT_EQ(Spend(now), LeaseDecision::kAllowed);
   Fetch(denial, now);
-  EXPECT_EQ(Spend(now + milliseconds(49)), Local::kDenied);
-  EXPECT_EQ(Spend(now + milliseconds(50)), Local::kNeedsLease);
+  EXPECT_EQ(Spend(now + milliseconds(49)), LeaseDecision::kDenied);
+  EXPECT_EQ(Spend(now + milliseconds(50)), LeaseDecision::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, FewTokensOfAPlentifulKeyAreKeptAndThenLapseUnlessTheyRefillSlowly) {
@@ -146,7 +147,7 @@ TEST_F(LeaseTableTest, ADenialOfAWeekIsReportedAsOne) {
   Grant denial;
   denial.retry_after = denial.reset_after = std::chrono::days(7);
   Fetch(denial);
-  const Spent denied = table_.Spend(key_, limit_, 1, kNow);
+  const SpendResult denied = table_.Spend(key_, limit_, 1, kNow);
   EXPECT_EQ(denied.retry_after, std::chrono::days(7));
   EXPECT_EQ(denied.reset_after, std::chrono::days(7));
 }
@@ -155,12 +156,12 @@ TEST_F(LeaseTableTest, ADroppedDenialDeniesNoMore) {
   Grant denial;
   denial.retry_after = milliseconds(500);
   Fetch(denial);
-  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kDenied);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kDenied);
   denials_.Drop(key_, kNow + milliseconds(2));
-  EXPECT_EQ(Spend(kNow + milliseconds(2)), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kNeedsLease);
 }
 
-TEST_F(LeaseTableTest, TellsOnceAfterEachAnswerWhatWasLeft) {
+TEST_F(LeaseTableTest, ReturnsTheLastKnownRemainingOncePerReply) {
   EXPECT_FALSE(table_.TakeLastKnown(key_, limit_, kNow));
   Grant grant = Plain(10);
   grant.left = 90;
@@ -187,7 +188,7 @@ TEST_F(LeaseTableTest, AWindowHasNoMoreLeftUntilItEnds) {
   }
 }
 
-TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
+TEST_F(LeaseTableTest, HoldsTokensFromAGrantUntilItsExpiry) {
   EXPECT_FALSE(table_.holds_any());
   Grant grant = Plain(3, seconds(1));
   grant.lapses = true;
@@ -199,7 +200,7 @@ TEST_F(LeaseTableTest, HoldsSomethingFromAGrantUntilItsEnd) {
   EXPECT_FALSE(table_.holds_any());
 }
 
-TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
+TEST_F(LeaseTableTest, CountsBySeriesIncludingDroppedKeys) {
   table_.Spend(key_, limit_, 1, kNow, SpendAttempt::kNew, 3);
   Fetch(Plain(3));
   table_.Spend(key_, limit_, 1, kNow + milliseconds(2), SpendAttempt::kNew, 3);
@@ -219,20 +220,22 @@ TEST_F(LeaseTableTest, CountsBySeriesAlsoWhatItForgot) {
 }
 
 TEST_F(LeaseTableTest, MoreNodesMakeMoreLimitsExact) {
-  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow), LeaseDecision::kNeedsLease);
   table_.SetNodes(251);
-  EXPECT_EQ(Spend(kNow), Local::kExact);
+  EXPECT_EQ(Spend(kNow), LeaseDecision::kExact);
   table_.SetNodes(250);
-  EXPECT_EQ(Spend(kNow), Local::kNeedsLease);
+  EXPECT_EQ(Spend(kNow), LeaseDecision::kNeedsLease);
 }
 
 TEST_F(LeaseTableTest, ACallThatComesAgainCountsOnce) {
-  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kTry).local, Local::kNeedsLease);
-  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kNew).local, Local::kNeedsLease);
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kTry).decision,
+            LeaseDecision::kNeedsLease);
+  EXPECT_EQ(table_.Spend(key_, limit_, 5, kNow, SpendAttempt::kNew).decision,
+            LeaseDecision::kNeedsLease);
   EXPECT_EQ(table_.MakeRequest(key_, limit_, 5, 5, kNow).demand, 25);  // 5 in 200 ms.
 }
 
-TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
+TEST_F(LeaseTableTest, ReportsSpentTokensOnce) {
   Fetch(Plain(10));
   Spend(kNow + milliseconds(2), 4);
   const Request first = table_.MakeRequest(key_, limit_, 0, 1, kNow + milliseconds(3));
@@ -241,7 +244,7 @@ TEST_F(LeaseTableTest, ReportsWhatWasSpentOnce) {
   EXPECT_EQ(second.reports[0].spent, 0);
 }
 
-TEST_F(LeaseTableTest, ABusyKeyAsksAheadWhenAQuarterIsLeft) {
+TEST_F(LeaseTableTest, ABusyKeyFetchesAheadWhenAQuarterIsLeft) {
   Fetch(Plain(100));
   const SteadyTime now = kNow + milliseconds(2);
   for (int i = 0; i < 74; ++i) ASSERT_FALSE(table_.Spend(key_, limit_, 1, now).fetch_ahead) << i;
@@ -253,7 +256,8 @@ TEST_F(LeaseTableTest, ABusyKeyAsksAheadWhenAQuarterIsLeft) {
 TEST_F(LeaseTableTest, AnotherLimitUnderTheSameKeyGivesBackTheOldLeases) {
   Fetch(Plain(10));
   const Limit other = Bucket(500);
-  EXPECT_EQ(table_.Spend(key_, other, 1, kNow + milliseconds(2)).local, Local::kNeedsLease);
+  EXPECT_EQ(table_.Spend(key_, other, 1, kNow + milliseconds(2)).decision,
+            LeaseDecision::kNeedsLease);
   const Request request = table_.MakeRequest(key_, other, 1, 1, kNow + milliseconds(2));
   EXPECT_EQ(request.reports[0].returned, 10);
 }
@@ -263,7 +267,7 @@ TEST_F(LeaseTableTest, StaysBoundedAndLeavesOtherKeysToTheStore) {
   for (int i = 0; i < 200; ++i) names.push_back(std::to_string(i));
   int exact = 0;
   for (const std::string& name : names) {
-    if (table_.Spend(KeyOf(name), limit_, 1, kNow).local == Local::kExact) ++exact;
+    if (table_.Spend(KeyOf(name), limit_, 1, kNow).decision == LeaseDecision::kExact) ++exact;
   }
   EXPECT_EQ(exact, 200 - 64);
   EXPECT_EQ(table_.StatsApprox().keys, 64U);
@@ -272,9 +276,9 @@ TEST_F(LeaseTableTest, StaysBoundedAndLeavesOtherKeysToTheStore) {
 }
 
 TEST_F(LeaseTableTest, SmallLimitsAndOtherAlgorithmsAreExact) {
-  EXPECT_EQ(table_.Spend(key_, Bucket(49), 1, kNow).local, Local::kExact);
+  EXPECT_EQ(table_.Spend(key_, Bucket(49), 1, kNow).decision, LeaseDecision::kExact);
   const Limit leaky = *Limit::LeakyBucket({.capacity = 500, .leak = Rate::PerSecond(500)});
-  EXPECT_EQ(table_.Spend(key_, leaky, 1, kNow).local, Local::kExact);
+  EXPECT_EQ(table_.Spend(key_, leaky, 1, kNow).decision, LeaseDecision::kExact);
 }
 
 /// Several threads spend, fetch and sweep, around one store. Each token is spent once.
@@ -302,9 +306,9 @@ TEST(LeaseTableThreads, TogetherSpendNoMoreThanWasGranted) {
       const SteadyTime now = kNow + Micros{i};
       if (i % 1'000 == thread) table.Sweep(now, hear);
       if (i % 5'000 == thread) table.Recall(key, now, hear);
-      const Spent spent = table.Spend(key, limit, 1, now);
-      if (spent.local == Local::kAllowed) ++admitted;
-      if (spent.local != Local::kNeedsLease && !spent.fetch_ahead) continue;
+      const SpendResult spent = table.Spend(key, limit, 1, now);
+      if (spent.decision == LeaseDecision::kAllowed) ++admitted;
+      if (spent.decision != LeaseDecision::kNeedsLease && !spent.fetch_ahead) continue;
       const Request request = table.MakeRequest(key, limit, 1, 1, now);
       Grant grant;
       {

@@ -10,43 +10,43 @@
 
 namespace sluice::lease {
 
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 namespace {
 
-bool MayLease(const Use& use) {
+bool MayLease(const KeyUse& use) {
   return use.may_lease && use.mode == Mode::kEnforce && !use.count_denied && !use.only_looks &&
          use.cost >= 1 && use.cost <= use.limit->cap() && store::Fits(use.key);
 }
 
-bool MayLease(const Call& call) {
+bool MayLease(const StoreCall& call) {
   return call.operation == Operation::kCheck && !call.uses.empty() &&
          call.uses.size() <= kMaxLimitsPerCall &&
          std::all_of(call.uses.begin(), call.uses.end(),
-                     [](const Use& use) { return MayLease(use); });
+                     [](const KeyUse& use) { return MayLease(use); });
 }
 
 using denial::RefillTime;
 
-// The store's reply says when the cheapest call that waited may pass. Windows end for all of them.
-Micros RetryAfter(const LimitNumbers& limit, const Spent& spent) {
+// `retry_after` of the reply is that of the cheapest waiting call. Windows end for all of them.
+Micros RetryAfter(const LimitNumbers& limit, const SpendResult& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.retry_after;
   return spent.retry_after + RefillTime(limit, spent.still_missing, kMaxWait - spent.retry_after);
 }
 
-// A bucket is full when what is missing has refilled. The store says later: for it, what nodes hold
-// comes back when their leases end.
-Micros ResetAfter(const LimitNumbers& limit, const Spent& spent) {
+// A bucket is full when it has refilled. The store reports a later time, because for it tokens of
+// nodes come back when their leases expire.
+Micros ResetAfter(const LimitNumbers& limit, const SpendResult& spent) {
   if (limit.algorithm != Algorithm::kTokenBucket) return spent.reset_after;
   const std::int64_t missing = std::max(limit.cap - spent.remaining, std::int64_t{0});
   return std::max(RefillTime(limit, missing, spent.reset_after), RetryAfter(limit, spent));
 }
 
-void SetVerdict(Use& use, const Spent& spent) {
-  const bool allowed = spent.local == Local::kAllowed;
+void SetVerdict(KeyUse& use, const SpendResult& spent) {
+  const bool allowed = spent.decision == LeaseDecision::kAllowed;
   use.verdict = {.outcome = allowed ? Outcome::kAllowed : Outcome::kDenied,
                  .limit = use.limit->cap(),
                  .remaining = std::min(spent.remaining, use.limit->cap()),
@@ -56,7 +56,7 @@ void SetVerdict(Use& use, const Spent& spent) {
   if (allowed) use.receipt = {.amount = use.cost, .from_grant = 0, .at = spent.taken_at};
 }
 
-void SetOutcome(Call& call, bool allowed) {
+void SetOutcome(StoreCall& call, bool allowed) {
   call.ok = true;
   call.allowed = allowed;
   call.affected = 0;
@@ -65,13 +65,13 @@ void SetOutcome(Call& call, bool allowed) {
 
 }  // namespace
 
-/// A request on its way to the store, with all that it points to. Used again and again.
+/// A request in flight to the store, with its data. Recycled.
 struct LeasedStore::LeaseRequest {
   explicit LeaseRequest(LeasedStore& its_owner) : owner(its_owner) {}
 
   LeasedStore& owner;
-  Call call;
-  Use use;
+  StoreCall call;
+  KeyUse use;
   store::Lending lending;
   std::optional<Limit> limit;
   OwnedKey key;
@@ -87,7 +87,7 @@ LeasedStore::LeasedStore(store::Store& store, LeaseTable& table, LeasedStoreOpti
 
 LeasedStore::~LeasedStore() = default;
 
-Completion LeasedStore::Submit(Call& call) {
+Completion LeasedStore::Submit(StoreCall& call) {
   if (MayLease(call)) {
     switch (call.uses.size() == 1 ? TryOne(call) : TryAll(call)) {
       case Attempt::kAnswered:
@@ -101,48 +101,49 @@ Completion LeasedStore::Submit(Call& call) {
   return store_.Submit(call);
 }
 
-void LeasedStore::SubmitBatch(std::span<Call* const> calls) {
-  for (Call* call : calls) Submit(*call);
+void LeasedStore::SubmitBatch(std::span<StoreCall* const> calls) {
+  for (StoreCall* call : calls) Submit(*call);
 }
 
-bool AnswerFrom(LeaseTable& table, Call& call, SteadyTime now, bool& wants_more) {
+bool AnswerFrom(LeaseTable& table, StoreCall& call, SteadyTime now, bool& wants_more) {
   if (!MayLease(call) || call.uses.size() != 1) return false;
-  Use& use = call.uses[0];
-  const Spent spent =
+  KeyUse& use = call.uses[0];
+  const SpendResult spent =
       table.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kTry, use.series);
-  if (spent.local == Local::kNeedsLease || spent.local == Local::kExact) return false;
+  if (spent.decision == LeaseDecision::kNeedsLease || spent.decision == LeaseDecision::kExact)
+    return false;
   SetVerdict(use, spent);
-  SetOutcome(call, spent.local == Local::kAllowed);
+  SetOutcome(call, spent.decision == LeaseDecision::kAllowed);
   wants_more = spent.fetch_ahead;
   return true;
 }
 
-LeasedStore::Attempt LeasedStore::TryOne(Call& call) {
-  Use& use = call.uses[0];
+LeasedStore::Attempt LeasedStore::TryOne(StoreCall& call) {
+  KeyUse& use = call.uses[0];
   const SteadyTime now = options_.now();
-  const Spent spent =
+  const SpendResult spent =
       table_.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kNew, use.series);
-  if (spent.local == Local::kExact) return Attempt::kNeedsStore;
-  if (spent.local == Local::kNeedsLease) return Wait(call, now);
+  if (spent.decision == LeaseDecision::kExact) return Attempt::kNeedsStore;
+  if (spent.decision == LeaseDecision::kNeedsLease) return Wait(call, now);
   SetVerdict(use, spent);
-  SetOutcome(call, spent.local == Local::kAllowed);
+  SetOutcome(call, spent.decision == LeaseDecision::kAllowed);
   if (spent.fetch_ahead) FetchAhead(use);
   return Attempt::kAnswered;
 }
 
-LeasedStore::Attempt LeasedStore::TryAll(Call& call) {
+LeasedStore::Attempt LeasedStore::TryAll(StoreCall& call) {
   const SteadyTime now = options_.now();
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    Use& use = call.uses[i];
-    const Spent spent =
+    KeyUse& use = call.uses[i];
+    const SpendResult spent =
         table_.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kNew, use.series);
-    if (spent.fetch_ahead || spent.local == Local::kNeedsLease) FetchAhead(use);
+    if (spent.fetch_ahead || spent.decision == LeaseDecision::kNeedsLease) FetchAhead(use);
     SetVerdict(use, spent);
-    if (spent.local == Local::kAllowed) continue;
+    if (spent.decision == LeaseDecision::kAllowed) continue;
     for (std::size_t taken = 0; taken < i; ++taken) {
       table_.Unspend(call.uses[taken].key, call.uses[taken].cost);
     }
-    const bool denied = spent.local == Local::kDenied && FillOthers(call, i, now);
+    const bool denied = spent.decision == LeaseDecision::kDenied && FillOthers(call, i, now);
     if (denied) SetOutcome(call, false);
     return denied ? Attempt::kAnswered : Attempt::kNeedsStore;
   }
@@ -150,20 +151,21 @@ LeasedStore::Attempt LeasedStore::TryAll(Call& call) {
   return Attempt::kAnswered;
 }
 
-// A denial reports what is left of every limit: whether the table knows that.
-bool LeasedStore::FillOthers(Call& call, std::size_t denied, SteadyTime now) {
+// A denial reports the remaining units of every limit. Returns whether the table knows them.
+bool LeasedStore::FillOthers(StoreCall& call, std::size_t denied, SteadyTime now) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     if (i == denied) continue;
-    Use& use = call.uses[i];
-    const Spent seen = table_.Peek(use.key, *use.limit, use.cost, now);
-    if (seen.local == Local::kExact || seen.local == Local::kNeedsLease) return false;
+    KeyUse& use = call.uses[i];
+    const SpendResult seen = table_.Peek(use.key, *use.limit, use.cost, now);
+    if (seen.decision == LeaseDecision::kExact || seen.decision == LeaseDecision::kNeedsLease)
+      return false;
     SetVerdict(use, seen);
     use.receipt = {};
   }
   return true;
 }
 
-LeasedStore::Attempt LeasedStore::Wait(Call& call, SteadyTime now) {
+LeasedStore::Attempt LeasedStore::Wait(StoreCall& call, SteadyTime now) {
   const KeyHash hash = hasher_(call.uses[0].key);
   if (LeaseRequest* const fetching = Fetching(hash)) {
     call.pending = true;
@@ -182,20 +184,20 @@ LeasedStore::Attempt LeasedStore::Wait(Call& call, SteadyTime now) {
   return Attempt::kWaits;
 }
 
-SteadyTime LeasedStore::Until(const Call& call, SteadyTime now) {
+SteadyTime LeasedStore::Until(const StoreCall& call, SteadyTime now) {
   if (call.timeout == Micros{0}) return SteadyTime::max();
   const SteadyTime until = now + call.timeout;
-  if (until < next_give_up_ && options_.wake) {
-    next_give_up_ = until;
+  if (until < next_wake_ && options_.wake) {
+    next_wake_ = until;
     options_.wake(until);
   }
   return until;
 }
 
-void LeasedStore::GiveUp() {
+void LeasedStore::ExpireCalls() {
   const SteadyTime now = options_.now();
-  next_give_up_ = SteadyTime::max();
-  std::vector<Call*> over;  // Finished at the end: their callers may submit again.
+  next_wake_ = SteadyTime::max();
+  std::vector<StoreCall*> over;  // Finished at the end: their callers may submit again.
   for (const std::vector<LeaseRequest*>& place : fetching_) {
     for (LeaseRequest* const request : place) {
       std::size_t kept = 0;
@@ -206,7 +208,7 @@ void LeasedStore::GiveUp() {
           over.push_back(waiting.call);
           continue;
         }
-        next_give_up_ = std::min(next_give_up_, waiting.until);
+        next_wake_ = std::min(next_wake_, waiting.until);
         if (i < request->asked) ++asked;
         request->waiting[kept++] = waiting;
       }
@@ -214,8 +216,8 @@ void LeasedStore::GiveUp() {
       request->asked = asked;
     }
   }
-  if (next_give_up_ < SteadyTime::max() && options_.wake) options_.wake(next_give_up_);
-  for (Call* const call : over) {
+  if (next_wake_ < SteadyTime::max() && options_.wake) options_.wake(next_wake_);
+  for (StoreCall* const call : over) {
     Fail(*call, ErrorCode::kStoreTimeout, now);
     call->pending = false;
     if (call->on_done != nullptr) call->on_done(*call, call->context);
@@ -223,11 +225,11 @@ void LeasedStore::GiveUp() {
 }
 
 LeasedStore::LeaseRequest* LeasedStore::Fetching(const KeyHash& hash) {
-  const std::vector<LeaseRequest*>& place = PlaceOf(hash);
-  const auto found = std::find_if(place.begin(), place.end(), [&](const LeaseRequest* request) {
+  const std::vector<LeaseRequest*>& bucket = BucketOf(hash);
+  const auto found = std::find_if(bucket.begin(), bucket.end(), [&](const LeaseRequest* request) {
     return request->hash == hash;
   });
-  return found == place.end() ? nullptr : *found;
+  return found == bucket.end() ? nullptr : *found;
 }
 
 LeasedStore::LeaseRequest& LeasedStore::TakeRequest() {
@@ -240,7 +242,7 @@ LeasedStore::LeaseRequest& LeasedStore::TakeRequest() {
   return request;
 }
 
-LeasedStore::LeaseRequest& LeasedStore::NewRequest(const Use& use, const KeyHash& hash) {
+LeasedStore::LeaseRequest& LeasedStore::NewRequest(const KeyUse& use, const KeyHash& hash) {
   LeaseRequest& request = TakeRequest();
   request.limit = *use.limit;
   request.hash = hash;
@@ -260,7 +262,7 @@ Completion LeasedStore::Send(LeaseRequest& request, Operation operation) {
 
 Completion LeasedStore::Submit(LeaseRequest& request) {
   request.call.context = &request;
-  request.call.on_done = [](Call& /*call*/, void* context) {
+  request.call.on_done = [](StoreCall& /*call*/, void* context) {
     auto& done = *static_cast<LeaseRequest*>(context);
     done.owner.Conclude(done);
   };
@@ -279,11 +281,11 @@ Completion LeasedStore::Fetch(LeaseRequest& request, SteadyTime now) {
   request.sent = now;
   request.lending.request =
       table_.MakeRequest(request.use.key, *request.limit, waiting, least, now);
-  PlaceOf(request.hash).push_back(&request);
+  BucketOf(request.hash).push_back(&request);
   return Send(request, Operation::kFetch);
 }
 
-void LeasedStore::FetchAhead(const Use& use) {
+void LeasedStore::FetchAhead(const KeyUse& use) {
   const KeyHash hash = hasher_(use.key);
   if (Fetching(hash) != nullptr) return;
   LeaseRequest& request = NewRequest(use, hash);
@@ -291,7 +293,7 @@ void LeasedStore::FetchAhead(const Use& use) {
 }
 
 void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::Request& reports) {
-  Use use;
+  KeyUse use;
   use.key = key;
   use.limit = &limit;
   LeaseRequest& request = NewRequest(use, {});
@@ -314,7 +316,7 @@ void LeasedStore::ConcludeFetch(LeaseRequest& request) {
   } else {
     table_.Unanswered(request.use.key, now);
   }
-  std::erase(PlaceOf(request.hash), &request);
+  std::erase(BucketOf(request.hash), &request);
   std::size_t again = 0;
   for (std::size_t i = 0; i < request.waiting.size(); ++i) {
     const Waiting waiting = request.waiting[i];
@@ -334,21 +336,22 @@ void LeasedStore::ConcludeFetch(LeaseRequest& request) {
   if (Fetch(request, now) == Completion::kNow) Conclude(request);
 }
 
-bool LeasedStore::Serve(LeaseRequest& request, Call& call, SpendAttempt attempt, SteadyTime now) {
-  Use& use = call.uses[0];
+bool LeasedStore::Serve(LeaseRequest& request, StoreCall& call, SpendAttempt attempt,
+                        SteadyTime now) {
+  KeyUse& use = call.uses[0];
   algo::lease::Grant& grant = request.lending.grant;
   if (!request.call.ok) {
     Fail(call, request.call.error, now);
     Finish(request, call);
     return true;
   }
-  Spent spent;
+  SpendResult spent;
   if (grant.exact && attempt == SpendAttempt::kAnswered) {
-    // Not leased: what was granted is for those who were asked for.
-    spent.local = grant.tokens >= use.cost ? Local::kAllowed : Local::kDenied;
-    if (spent.local == Local::kAllowed) grant.tokens -= use.cost;
+    // Not leased: the grant is for the calls of the request.
+    spent.decision = grant.tokens >= use.cost ? LeaseDecision::kAllowed : LeaseDecision::kDenied;
+    if (spent.decision == LeaseDecision::kAllowed) grant.tokens -= use.cost;
     spent.remaining = grant.left;
-    if (spent.local == Local::kDenied) {
+    if (spent.decision == LeaseDecision::kDenied) {
       spent.retry_after = grant.retry_after;
       const std::int64_t reported = request.lending.request.least + grant.left;
       spent.still_missing = std::max(use.cost - reported, std::int64_t{0});
@@ -358,31 +361,31 @@ bool LeasedStore::Serve(LeaseRequest& request, Call& call, SpendAttempt attempt,
   } else {
     spent = table_.Spend(use.key, *use.limit, use.cost, now, attempt, use.series);
   }
-  if (spent.local == Local::kNeedsLease) return false;
-  if (spent.local == Local::kExact) {
+  if (spent.decision == LeaseDecision::kNeedsLease) return false;
+  if (spent.decision == LeaseDecision::kExact) {
     if (store_.Submit(call) == Completion::kNow) Finish(request, call);
     return true;
   }
   SetVerdict(use, spent);
   call.ok = true;
-  call.allowed = spent.local == Local::kAllowed;
+  call.allowed = spent.decision == LeaseDecision::kAllowed;
   call.affected = 0;
   Finish(request, call);
   return true;
 }
 
-// The store has no answer: what was denied before stays so.
-void LeasedStore::Fail(Call& call, ErrorCode error, SteadyTime now) {
-  Use& use = call.uses[0];
-  const Spent seen = table_.Peek(use.key, *use.limit, use.cost, now);
-  call.ok = seen.local == Local::kDenied;
+// The store did not answer: remembered denials stay.
+void LeasedStore::Fail(StoreCall& call, ErrorCode error, SteadyTime now) {
+  KeyUse& use = call.uses[0];
+  const SpendResult seen = table_.Peek(use.key, *use.limit, use.cost, now);
+  call.ok = seen.decision == LeaseDecision::kDenied;
   call.error = error;
   call.allowed = false;
   call.affected = 0;
   if (call.ok) SetVerdict(use, seen);
 }
 
-void LeasedStore::Finish(const LeaseRequest& request, Call& call) {
+void LeasedStore::Finish(const LeaseRequest& request, StoreCall& call) {
   call.pending = false;
   if (!request.on_callers_stack && call.on_done != nullptr) call.on_done(call, call.context);
 }

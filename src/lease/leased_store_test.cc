@@ -21,15 +21,15 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 /// A call with all that it points to.
 struct Asked {
-  std::vector<Use> uses;
-  Call call;
+  std::vector<KeyUse> uses;
+  StoreCall call;
   Completion answered{};
   int times_done = 0;
 
@@ -43,7 +43,7 @@ class LeasedStoreTest : public ::testing::Test {
              Operation operation = Operation::kCheck) {
     Asked& asked = asked_.emplace_back();
     for (const Limit* limit : limits) {
-      Use& use = asked.uses.emplace_back();
+      KeyUse& use = asked.uses.emplace_back();
       use.key = {.scope = "rule:limit", .tag = limit == &scarce_ ? "scarce" : "plenty"};
       use.limit = limit;
       use.cost = cost;
@@ -53,7 +53,7 @@ class LeasedStoreTest : public ::testing::Test {
     asked.call.uses = asked.uses;
     asked.call.timeout = timeout_;
     asked.call.context = &asked;
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       ++static_cast<Asked*>(context)->times_done;
     };
     asked.answered = leased_.Submit(asked.call);
@@ -73,7 +73,7 @@ class LeasedStoreTest : public ::testing::Test {
   Limit scarce_ = *Limit::TokenBucket({.capacity = 60, .refill = Rate::PerHour(60)});
   SteadyTime now_{std::chrono::hours(5)};
   Micros timeout_{0};
-  SteadyTime woken_{};  ///< When GiveUp is due.
+  SteadyTime woken_{};  ///< When ExpireCalls is due.
   LendingStore store_;
   denial::DenialTable denials_;
   LeaseTable table_{TableOptions{.max_keys = 100}, denials_};
@@ -122,7 +122,7 @@ TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   const SteadyTime began = now_;
   EXPECT_EQ(woken_, began + milliseconds(4));
   Pass(milliseconds(4));
-  leased_.GiveUp();
+  leased_.ExpireCalls();
   EXPECT_EQ(hurried.times_done, 1);
   EXPECT_FALSE(hurried.call.ok);
   EXPECT_EQ(hurried.call.error, ErrorCode::kStoreTimeout);
@@ -131,11 +131,11 @@ TEST_F(LeasedStoreTest, AShortTimeoutEndsOneWaitAndFailsNoOtherCall) {
   store_.Pump();
   EXPECT_TRUE(patient.allowed());
   EXPECT_TRUE(slower.allowed());
-  leased_.GiveUp();
+  leased_.ExpireCalls();
   for (const Asked& asked : asked_) EXPECT_EQ(asked.times_done, 1);
 }
 
-TEST_F(LeasedStoreTest, AStoreThatAnswersAtOnceIsAnsweredAtOnce) {
+TEST_F(LeasedStoreTest, ASynchronousStoreIsAnsweredSynchronously) {
   store_.answers_at_once = true;
   const Asked& asked = Ask({&plenty_});
   EXPECT_TRUE(asked.at_once());
@@ -210,7 +210,7 @@ TEST_F(LeasedStoreTest, ACallThatOneLimitDeniesTakesNothingFromTheOther) {
   EXPECT_EQ(table_.StatsApprox().outstanding, held);
 }
 
-TEST_F(LeasedStoreTest, WhatIsHeldIsSpentWhileTheStoreFailsAndNoLonger) {
+TEST_F(LeasedStoreTest, HeldTokensAreSpentWhileTheStoreFails) {
   AskAndPump({&plenty_});
   store_.fails = true;
   int allowed = 0;
@@ -227,7 +227,7 @@ TEST_F(LeasedStoreTest, ALeaseIsOverAtItsDeadline) {
   EXPECT_FALSE(AskAndPump({&plenty_}).allowed());
 }
 
-TEST_F(LeasedStoreTest, WhatIsIdleGoesBack) {
+TEST_F(LeasedStoreTest, IdleTokensAreReturned) {
   for (int i = 0; i < 45; ++i) AskAndPump({&scarce_});
   EXPECT_GT(table_.StatsApprox().outstanding, 0);
   Pass(milliseconds(100));
@@ -237,7 +237,7 @@ TEST_F(LeasedStoreTest, WhatIsIdleGoesBack) {
   EXPECT_EQ(store_.Left("scarce", scarce_), 15);
 }
 
-TEST_F(LeasedStoreTest, WhatIsRecalledGoesBack) {
+TEST_F(LeasedStoreTest, RecalledTokensAreReturned) {
   AskAndPump({&plenty_});
   leased_.GiveBack(asked_.front().uses[0].key);
   store_.Pump();
@@ -245,7 +245,7 @@ TEST_F(LeasedStoreTest, WhatIsRecalledGoesBack) {
   EXPECT_EQ(table_.StatsApprox().outstanding, 1);
 }
 
-TEST_F(LeasedStoreTest, WhatDoesNotLeaseIsAskedOfTheStore) {
+TEST_F(LeasedStoreTest, CallsThatMayNotLeaseGoToTheStore) {
   AskAndPump({&plenty_});
   Asked& shadow = asked_.emplace_back();
   shadow.uses.resize(1);
@@ -291,7 +291,7 @@ class RandomNodes {
           break;
         case 3:
           if (choices_.OneIn(4)) AnyNode().Sweep();
-          AnyNode().GiveUp();
+          AnyNode().ExpireCalls();
           GiveBackOne();
           break;
         default:
@@ -335,7 +335,7 @@ class RandomNodes {
     const std::uint64_t chosen = choices_.OneIn(3) ? choices_.Below(7) + 1 : 1 + choices_.Below(2);
     for (std::size_t i = 0; i < kLimits; ++i) {
       if ((chosen >> i & 1) == 0) continue;
-      Use& use = asked.uses.emplace_back();
+      KeyUse& use = asked.uses.emplace_back();
       use.key = {.scope = "rule:limit", .tag = kNames[i]};
       use.limit = &limits_[i];
       use.cost = choices_.Between(1, 6);
@@ -344,7 +344,7 @@ class RandomNodes {
     asked.call.uses = asked.uses;
     if (choices_.OneIn(3)) asked.call.timeout = Micros{choices_.Between(1, 5'000)};
     asked.call.context = &owners_.back();
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       const Owner& owner = *static_cast<Owner*>(context);
       ++owner.asked->times_done;
       owner.nodes->Admit(*owner.asked);
@@ -355,7 +355,7 @@ class RandomNodes {
 
   void Admit(const Asked& asked) {
     if (!asked.allowed()) return;
-    for (const Use& use : asked.uses) {
+    for (const KeyUse& use : asked.uses) {
       const auto index = static_cast<std::size_t>(use.limit - limits_.data());
       const LimitNumbers& limit = use.limit->numbers();
       algo::State& judge = judges_[index];

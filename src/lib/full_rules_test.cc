@@ -48,7 +48,7 @@ TEST_F(FullRulesTest, NewKeysShareOneBudgetAndHeldOnesKeepTheirs) {
   EXPECT_EQ(AllowedOf(rules, "newer", 100), 100);
 }
 
-TEST_F(FullRulesTest, WhatWasTakenFromASharedBudgetCanBeGivenBack) {
+TEST_F(FullRulesTest, ASharedBudgetCanBeRefunded) {
   const Rules rules = *Rules::FromText(
       "rules: [{ id: api, per: [user], algorithm: fixed_window, limit: 5, window: 3600 }]");
   AllowedOf(rules, "held", 100);
@@ -58,7 +58,7 @@ TEST_F(FullRulesTest, WhatWasTakenFromASharedBudgetCanBeGivenBack) {
   EXPECT_EQ(AllowedOf(rules, "newer", 5), 1);
 }
 
-TEST_F(FullRulesTest, ClosedAndOpenAreWhatTheySay) {
+TEST_F(FullRulesTest, ClosedDeniesAndOpenAllowsNewKeys) {
   const Rules rules = *Rules::FromText(R"(
 when_full: closed
 rules:

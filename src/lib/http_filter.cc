@@ -50,16 +50,16 @@ class VerdictHeaders final : public HeaderSink {
   HttpVerdict& verdict_;
 };
 
-/// What a thread needs for one call, kept for the next.
-struct Room {
+/// Per-thread buffers of a call, reused.
+struct ThreadBuffers {
   identity::Caller caller;
   std::vector<Attribute> attributes;
   std::string path;
 };
 
-Room& RoomOfThread() {
-  thread_local Room room;
-  return room;
+ThreadBuffers& BuffersOfThread() {
+  thread_local ThreadBuffers buffers;
+  return buffers;
 }
 
 Result<identity::JwtOptions> TokensOf(const HttpTokenOptions& options) {
@@ -145,26 +145,27 @@ struct HttpFilter::Impl {
   PathFolding fold_paths;
   const Clock& clock;
 
-  const CheckRequest& Check(const HttpCall& call, const Target& target,
-                            const identity::Headers& headers, Room& room) const;
+  const CheckRequest& Check(const HttpCall& call, const RequestTarget& target,
+                            const identity::Headers& headers, ThreadBuffers& buffers) const;
   void Respond(const CheckRequest& check, const identity::Headers& headers, WallTime now,
                HttpVerdict& verdict) const;
 };
 
-const CheckRequest& HttpFilter::Impl::Check(const HttpCall& call, const Target& target,
-                                            const identity::Headers& headers, Room& room) const {
-  room.path.resize(std::max(room.path.size(), target.path.size() + 1));
+const CheckRequest& HttpFilter::Impl::Check(const HttpCall& call, const RequestTarget& target,
+                                            const identity::Headers& headers,
+                                            ThreadBuffers& buffers) const {
+  buffers.path.resize(std::max(buffers.path.size(), target.path.size() + 1));
   std::size_t at = 0;
   std::string_view host = target.host;
   // In rules the first attribute of a name counts.
-  room.attributes.assign(call.attributes.begin(), call.attributes.end());
-  const auto found = room.caller.attributes();
-  room.attributes.insert(room.attributes.end(), found.begin(), found.end());
-  room.attributes.push_back({"endpoint", NormalizePath(target.path, room.path, fold_paths)});
-  room.attributes.push_back({"method", call.method});
-  if (!host.empty() || headers.Next("host", at, host)) room.attributes.push_back({"host", host});
+  buffers.attributes.assign(call.attributes.begin(), call.attributes.end());
+  const auto found = buffers.caller.attributes();
+  buffers.attributes.insert(buffers.attributes.end(), found.begin(), found.end());
+  buffers.attributes.push_back({"endpoint", NormalizePath(target.path, buffers.path, fold_paths)});
+  buffers.attributes.push_back({"method", call.method});
+  if (!host.empty() || headers.Next("host", at, host)) buffers.attributes.push_back({"host", host});
   RulesOfThread& of_thread = RulesOfThread::For(rules->live, rules);
-  limiter.Decide(of_thread, store::Operation::kCheck, room.attributes, call.cost);
+  limiter.Decide(of_thread, store::Operation::kCheck, buffers.attributes, call.cost);
   return of_thread.check;
 }
 
@@ -189,7 +190,7 @@ void HttpFilter::Impl::Respond(const CheckRequest& check, const identity::Header
     return denial.AppendBody(now, verdict.body);
   }
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     verdict.delay = std::max(verdict.delay, use.verdict.delay);
     if (use.receipt.slot != 0) verdict.slots.push_back(StatusOf(check, i));
   }
@@ -230,24 +231,24 @@ HttpFilter& HttpFilter::operator=(HttpFilter&&) noexcept = default;
 HttpFilter::~HttpFilter() = default;
 
 HttpVerdict HttpFilter::Check(const HttpCall& call) {
-  Room& room = RoomOfThread();
+  ThreadBuffers& buffers = BuffersOfThread();
   const identity::HeaderSpan<HttpField> headers(call.headers);
-  const Target target = SplitTarget(call.target);
+  const RequestTarget target = SplitTarget(call.target);
   const WallTime now = impl_->clock.Now();
   HttpVerdict verdict;
   const identity::Outcome outcome = impl_->identifier.Identify(
-      {.peer = PeerOf(call.peer), .headers = headers, .query = target.query}, now, room.caller);
+      {.peer = PeerOf(call.peer), .headers = headers, .query = target.query}, now, buffers.caller);
   if (outcome != identity::Outcome::kKnown) {
-    RefuseCaller(outcome, room.caller.problem(), verdict);
+    RefuseCaller(outcome, buffers.caller.problem(), verdict);
     return verdict;
   }
-  impl_->Respond(impl_->Check(call, target, headers, room), headers, now, verdict);
+  impl_->Respond(impl_->Check(call, target, headers, buffers), headers, now, verdict);
   return verdict;
 }
 
 void HttpFilter::Finish(const HttpVerdict& verdict) {
   for (const RuleStatus& slot : verdict.slots) {
-    store::Use use = UseOf(slot);
+    store::KeyUse use = UseOf(slot);
     impl_->limiter.Affects(store::Operation::kRelease, use);
   }
 }

@@ -84,7 +84,7 @@ class HttpFilterTest : public ::testing::Test {
   Rules rules_ = Read(kRules);
 };
 
-TEST_F(HttpFilterTest, LimitsHoldAndHeadersTell) {
+TEST_F(HttpFilterTest, LimitsAreEnforcedAndReportedInHeaders) {
   HttpFilter filter = Make();
   const HttpVerdict first = Check(filter, {});
   EXPECT_TRUE(first.passes);
@@ -107,7 +107,7 @@ TEST_F(HttpFilterTest, LimitsHoldAndHeadersTell) {
   EXPECT_TRUE(Check(filter, {}).passes);
 }
 
-TEST_F(HttpFilterTest, AnEndpointIsTheSameHoweverTheTargetIsWritten) {
+TEST_F(HttpFilterTest, EquivalentTargetsAreOneEndpoint) {
   HttpFilter filter = Make();
   EXPECT_EQ(Passing(filter, {{.target = "http://api.example/items/1"},
                              {.target = "HTTPS://api.example/items/1?x=http://y/z"},
@@ -116,7 +116,7 @@ TEST_F(HttpFilterTest, AnEndpointIsTheSameHoweverTheTargetIsWritten) {
             2);
 }
 
-TEST_F(HttpFilterTest, EachKeyHasItsBudgetAndSoHasEachAddress) {
+TEST_F(HttpFilterTest, EachKeyAndEachAddressHasItsBudget) {
   HttpFilter filter = Make();
   EXPECT_EQ(Passing(filter, {{}, {}, {}}), 2);
   EXPECT_EQ(Passing(filter, {{.peer = "203.0.113.8:4711"}}), 1);
@@ -147,7 +147,7 @@ TEST_F(HttpFilterTest, Ipv6IsCountedByItsNetworkAndDeniedByItsAddress) {
   EXPECT_TRUE(Check(filter, {.target = "/", .peer = "fe80::1%eth0"}).passes);
 }
 
-TEST_F(HttpFilterTest, ARuleSaysWhatIsAnswered) {
+TEST_F(HttpFilterTest, ARuleConfiguresTheResponse) {
   HttpFilter filter = Make();
   EXPECT_TRUE(Check(filter, {.target = "/teapot"}).passes);
   const HttpVerdict denied = Check(filter, {.target = "/teapot"});
@@ -166,7 +166,7 @@ TEST_F(HttpFilterTest, ProblemBodiesAreSentToClientsThatAcceptThem) {
   EXPECT_THAT(denied.body, HasSubstr("violated-policies"));
 }
 
-TEST_F(HttpFilterTest, CallersThatCantBeKnownAreRefused) {
+TEST_F(HttpFilterTest, CallersThatCannotBeIdentifiedAreRejected) {
   HttpFilter filter = Make();
   const HttpVerdict twice = Check(filter, {.headers = {{"X-API-Key", "a"}, {"X-API-Key", "b"}}});
   EXPECT_FALSE(twice.passes);
@@ -186,7 +186,7 @@ TEST_F(HttpFilterTest, CallersThatCantBeKnownAreRefused) {
   EXPECT_EQ(Header(bad, "WWW-Authenticate"), "Bearer error=\"invalid_token\"");
 }
 
-TEST_F(HttpFilterTest, WhatTheProgramKnowsWins) {
+TEST_F(HttpFilterTest, AttributesOfTheProgramTakePrecedence) {
   HttpFilter filter = Make();
   const auto as = [](std::string_view user) {
     return Asked{.target = "/users", .attributes = {{"user", user}}};
@@ -215,14 +215,14 @@ TEST_F(HttpFilterTest, ASlotIsFreeAgainOnceTheCallIsFinished) {
   EXPECT_TRUE(Check(filter, {.target = "/slow"}).passes);
 }
 
-TEST_F(HttpFilterTest, HeadersHaveTheStyleThatIsAskedFor) {
+TEST_F(HttpFilterTest, HeadersHaveTheConfiguredStyle) {
   HttpFilter filter = Make({.header_style = "draft-10"});
   EXPECT_EQ(Header(Check(filter, {}), "RateLimit-Policy"), "\"items:requests\";q=2;w=3600");
   HttpFilter none = Make({.header_style = "none"});
   EXPECT_THAT(Check(none, {}).headers, IsEmpty());
 }
 
-TEST_F(HttpFilterTest, ManyThreadsMayAsk) {
+TEST_F(HttpFilterTest, ManyThreadsMayCheck) {
   HttpFilter filter = Make();
   std::atomic<int> passing{0};
   std::vector<std::thread> threads;
@@ -235,7 +235,7 @@ TEST_F(HttpFilterTest, ManyThreadsMayAsk) {
   EXPECT_EQ(passing, 2);
 }
 
-TEST_F(HttpFilterTest, OptionsThatCantWorkAreRefused) {
+TEST_F(HttpFilterTest, InvalidOptionsAreRejected) {
   const auto problem = [&](const HttpFilterOptions& options) {
     const auto made = HttpFilter::Make(limiter_, rules_, options);
     return made ? "fine" : made.error().message;
@@ -249,7 +249,7 @@ TEST_F(HttpFilterTest, OptionsThatCantWorkAreRefused) {
   EXPECT_THAT(problem({.sources = {"jwt"}}), HasSubstr("no key to verify tokens"));
 }
 
-TEST_F(HttpFilterTest, AHostIsTheSameHoweverItIsWritten) {
+TEST_F(HttpFilterTest, EquivalentHostsAreOne) {
   HttpFilter filter = Make();
   const std::vector<Asked> calls = {
       {.target = "/hosted", .headers = {{"Host", "api.example.com"}}},

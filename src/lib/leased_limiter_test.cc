@@ -97,7 +97,7 @@ TEST_F(LeasedLimiterTest, ARefundThroughOneLetsTheOtherPass) {
   Await("the other passes", [&] { return Check(other, rules).allowed; });
 }
 
-TEST_F(LeasedLimiterTest, WithoutRedisALocalRuleGoesOnFromWhatWasLeft) {
+TEST_F(LeasedLimiterTest, WithoutRedisALocalRuleContinuesFromTheLastKnownState) {
   Limiter limiter = Make(std::chrono::seconds(1));
   Rules rules = Leased("on_store_failure: local,");
   std::int64_t admitted = 0;

@@ -17,17 +17,17 @@
 namespace sluice {
 namespace {
 
-using store::Call;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
-// Calls of so many limits, and batches in portions of so many checks, need no allocation.
+// Calls with up to this many limits, and batches in portions of this size, don't allocate.
 constexpr std::size_t kOnStack = 16;
 // For `local` rules, which continue in memory while Redis does not answer.
 constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 
 // Sets the input of `use`; its results are overwritten by the store.
-void Fill(const LimitUse& asked, Use& use) {
+void Fill(const LimitUse& asked, KeyUse& use) {
   use.key = {.scope = asked.limit->name, .tag = asked.key};
   use.limit = &asked.limit->limit;
   use.cost = asked.cost;
@@ -36,13 +36,13 @@ void Fill(const LimitUse& asked, Use& use) {
   use.slot = asked.slot;
 }
 
-Use ToUse(const LimitUse& asked) {
-  Use use;
+KeyUse ToUse(const LimitUse& asked) {
+  KeyUse use;
   Fill(asked, use);
   return use;
 }
 
-Use ToUse(const NamedLimit& limit, std::string_view key, std::int64_t cost) {
+KeyUse ToUse(const NamedLimit& limit, std::string_view key, std::int64_t cost) {
   return ToUse({.limit = &limit, .key = key, .cost = cost});
 }
 
@@ -82,13 +82,13 @@ bool FailsClosed(const LimitUse& asked) {
 }
 
 // A use's verdict and receipt; if the call was not counted, nothing was taken.
-LimitStatus StatusOf(const Call& call, const Use& use) {
+LimitStatus StatusOf(const StoreCall& call, const KeyUse& use) {
   return call.ok ? LimitStatus{use.verdict, use.receipt} : LimitStatus{};
 }
 
 // The decision of an answered check. `fails_closed(i)`: of the call's i-th use.
 template <typename UseFailsClosed>
-Result<Decision> DecisionOf(const Call& call, UseFailsClosed fails_closed) {
+Result<Decision> DecisionOf(const StoreCall& call, UseFailsClosed fails_closed) {
   if (call.ok) return limiter::DecisionOf(call);
   if (store::IsCallError(call.error)) return ToError(call.error);
   return limiter::DecideWithoutStore(call.uses, fails_closed);
@@ -98,7 +98,7 @@ Result<Decision> DecisionOf(const Call& call, UseFailsClosed fails_closed) {
 
 Error ToError(ErrorCode code) { return {code, Explain(code)}; }
 
-void Limiter::Impl::Run(Call& call) const {
+void Limiter::Impl::Run(StoreCall& call) const {
   if (redis) {
     redis->Submit(call);
   } else {
@@ -107,22 +107,22 @@ void Limiter::Impl::Run(Call& call) const {
   }
 }
 
-void Limiter::Impl::RunBatch(std::span<Call* const> calls) const {
+void Limiter::Impl::RunBatch(std::span<StoreCall* const> calls) const {
   if (redis) return redis->SubmitBatch(calls);
   const WallTime now = clock.Now();
-  for (Call* call : calls) call->now = now;
+  for (StoreCall* call : calls) call->now = now;
   memory->SubmitBatch(calls);
 }
 
-Result<Verdict> Limiter::Impl::RunOne(Operation operation, Use& use) const {
-  Call call{.operation = operation, .uses = {&use, 1}};
+Result<Verdict> Limiter::Impl::RunOne(Operation operation, KeyUse& use) const {
+  StoreCall call{.operation = operation, .uses = {&use, 1}};
   Run(call);
   if (!call.ok) return ToError(call.error);
   return use.verdict;
 }
 
-bool Limiter::Impl::Affects(Operation operation, Use& use) const {
-  Call call{.operation = operation, .uses = {&use, 1}};
+bool Limiter::Impl::Affects(Operation operation, KeyUse& use) const {
+  StoreCall call{.operation = operation, .uses = {&use, 1}};
   Run(call);
   return call.ok && call.affected > 0;
 }
@@ -151,8 +151,8 @@ Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
                                 LimitStatus* status) {
-  Use use = ToUse(limit, key, cost);
-  Call call{.uses = {&use, 1}};
+  KeyUse use = ToUse(limit, key, cost);
+  StoreCall call{.uses = {&use, 1}};
   impl_->Run(call);
   if (status != nullptr) *status = StatusOf(call, use);
   return DecisionOf(call, [&](std::size_t) { return limit.on_failure == FailureMode::kClosed; });
@@ -160,8 +160,8 @@ Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, s
 
 Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
                                std::int64_t cost) const {
-  Use use = ToUse(limit, key, cost);
-  Call call{.operation = Operation::kPeek, .uses = {&use, 1}};
+  KeyUse use = ToUse(limit, key, cost);
+  StoreCall call{.operation = Operation::kPeek, .uses = {&use, 1}};
   impl_->Run(call);
   return DecisionOf(call, [&](std::size_t) { return limit.on_failure == FailureMode::kClosed; });
 }
@@ -169,11 +169,12 @@ Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
 Result<Decision> Limiter::CheckAll(std::span<const LimitUse> uses,
                                    std::span<LimitStatus> statuses) {
   if (uses.size() > kMaxLimitsPerCall) return ToError(ErrorCode::kTooManyLimits);
-  std::array<Use, kOnStack> few;
-  std::vector<Use> many(uses.size() > kOnStack ? uses.size() : 0);
-  const std::span<Use> asked = many.empty() ? std::span(few).first(uses.size()) : std::span(many);
+  std::array<KeyUse, kOnStack> few;
+  std::vector<KeyUse> many(uses.size() > kOnStack ? uses.size() : 0);
+  const std::span<KeyUse> asked =
+      many.empty() ? std::span(few).first(uses.size()) : std::span(many);
   for (std::size_t i = 0; i < uses.size(); ++i) Fill(uses[i], asked[i]);
-  Call call{.uses = asked};
+  StoreCall call{.uses = asked};
   impl_->Run(call);
   for (std::size_t i = 0; i < std::min(statuses.size(), uses.size()); ++i) {
     statuses[i] = StatusOf(call, asked[i]);
@@ -192,10 +193,10 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
     const bool fits = use.key.size() <= kMaxKeyBytes && use.limit->name.size() <= kMaxKeyBytes;
     if (!fits) return ToError(ErrorCode::kInvalidKey);
   }
-  // Made once for each thread: to fill all of this with zeros takes as long as some of the checks.
-  thread_local std::array<Use, kOnStack> asked;
-  thread_local std::array<Call, kOnStack> calls;
-  std::array<Call*, kOnStack> pointers;
+  // Thread-local: zeroing the buffers would take as long as some of the checks.
+  thread_local std::array<KeyUse, kOnStack> asked;
+  thread_local std::array<StoreCall, kOnStack> calls;
+  std::array<StoreCall*, kOnStack> pointers;
   for (std::size_t i = 0; i < kOnStack; ++i) {
     calls[i].uses = {&asked[i], 1};
     pointers[i] = &calls[i];
@@ -220,18 +221,18 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
 }
 
 bool Limiter::Reset(const NamedLimit& limit, std::string_view key) {
-  Use use = ToUse(limit, key, 0);
+  KeyUse use = ToUse(limit, key, 0);
   return impl_->Affects(Operation::kReset, use);
 }
 
 Result<Verdict> Limiter::Grant(const NamedLimit& limit, std::string_view key, std::int64_t amount) {
-  Use use = ToUse(limit, key, amount);
+  KeyUse use = ToUse(limit, key, amount);
   return impl_->RunOne(Operation::kGrant, use);
 }
 
 Result<Verdict> Limiter::Charge(const NamedLimit& limit, std::string_view key,
                                 std::int64_t amount) {
-  Use use = ToUse({.limit = &limit, .key = key, .cost = amount, .mode = Mode::kForce});
+  KeyUse use = ToUse({.limit = &limit, .key = key, .cost = amount, .mode = Mode::kForce});
   return impl_->RunOne(Operation::kCheck, use);
 }
 
@@ -242,26 +243,26 @@ Result<Verdict> Limiter::Refund(const NamedLimit& limit, std::string_view key,
 
 Result<Verdict> Limiter::Settle(const NamedLimit& limit, std::string_view key,
                                 const Receipt& receipt, std::int64_t actual_cost) {
-  Use use = ToUse(limit, key, actual_cost);
+  KeyUse use = ToUse(limit, key, actual_cost);
   use.receipt = receipt;
   return impl_->RunOne(Operation::kAdjust, use);
 }
 
 bool Limiter::Release(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
-  Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
+  KeyUse use = ToUse({.limit = &limit, .key = key, .slot = slot});
   return impl_->Affects(Operation::kRelease, use);
 }
 
 bool Limiter::Renew(const NamedLimit& limit, std::string_view key, std::uint64_t slot) {
-  Use use = ToUse({.limit = &limit, .key = key, .slot = slot});
+  KeyUse use = ToUse({.limit = &limit, .key = key, .slot = slot});
   return impl_->Affects(Operation::kRenew, use);
 }
 
 std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_view key) const {
   store::Inspection inspection;
-  Use use = ToUse(limit, key, 0);
+  KeyUse use = ToUse(limit, key, 0);
   use.inspection = &inspection;
-  Call call{.operation = Operation::kInspect, .uses = {&use, 1}};
+  StoreCall call{.operation = Operation::kInspect, .uses = {&use, 1}};
   impl_->Run(call);
   if (!call.ok || !inspection.live) return std::nullopt;
   KeyInfo info{.name = {},

@@ -16,28 +16,28 @@ namespace sluice {
 
 struct RulesOfThread;
 
-/// An error code with its explanation.
+/// Returns an error with the explanation of its code.
 Error ToError(ErrorCode code);
 
-/// One limit that a decided check matched, with all that is needed to undo it later; and the use
-/// that does so. The status must outlive the use.
+/// Convert one limit of a decided check to a RuleStatus, and back to a use that adjusts it. The
+/// status must outlive the use.
 RuleStatus StatusOf(const limiter::CheckRequest& check, std::size_t use);
-store::Use UseOf(const RuleStatus& taken);
+store::KeyUse UseOf(const RuleStatus& taken);
 
 struct Limiter::Impl {
   const Clock& clock;
-  /// Holds all limits; with Redis, those of `local` rules while Redis fails.
+  /// Store of all limits; with Redis, of `local` rules while Redis fails.
   std::unique_ptr<store::MemoryStore> memory;
-  std::unique_ptr<RedisThread> redis{};  ///< Null: limits live in memory.
+  std::unique_ptr<RedisThread> redis{};  ///< Null: limits are in memory.
   const limiter::Settings settings{};
 
-  /// Answers the call, or several calls of one limit each; sets their time.
-  void Run(store::Call& call) const;
-  void RunBatch(std::span<store::Call* const> calls) const;
-  /// Operations on one key: its verdict, and whether anything was there to be affected.
-  Result<Verdict> RunOne(store::Operation operation, store::Use& use) const;
-  bool Affects(store::Operation operation, store::Use& use) const;
-  /// Decides by rules; the result is in `rules.check`.
+  /// Run a call, or several calls of one limit each, at the current time.
+  void Run(store::StoreCall& call) const;
+  void RunBatch(std::span<store::StoreCall* const> calls) const;
+  /// Run an operation on one key; return its verdict, or whether it had an effect.
+  Result<Verdict> RunOne(store::Operation operation, store::KeyUse& use) const;
+  bool Affects(store::Operation operation, store::KeyUse& use) const;
+  /// Makes a decision by rules; the result is in `rules.check`.
   void Decide(RulesOfThread& rules, store::Operation operation,
               std::span<const Attribute> attributes, std::int64_t cost);
 };

@@ -110,7 +110,7 @@ TEST_F(LimiterTest, NamesHaveBudgetsOfTheirOwn) {
   EXPECT_TRUE(Allowed(Bucket("other"), "k", 10));
 }
 
-TEST_F(LimiterTest, NameAndKeyDoNotRunIntoEachOther) {
+TEST_F(LimiterTest, NameAndKeyDoNotCollide) {
   Take(Bucket("ab"), 10, "c");
   EXPECT_TRUE(Allowed(Bucket("a"), "bc", 10));
 }
@@ -126,7 +126,7 @@ TEST_F(LimiterTest, TheLongestKeyIsAccepted) {
   EXPECT_TRUE(Allowed(Bucket(), std::string(kMaxKeyBytes, 'x')));
 }
 
-TEST_F(LimiterTest, APeekSaysWhatACheckWouldSayButForWhatItTakes) {
+TEST_F(LimiterTest, APeekReturnsTheResultOfACheckWithoutConsuming) {
   Take(Bucket(), 8);
   const auto peeked = limiter_.Peek(Bucket(), "k", 3);
   const auto checked = limiter_.Check(Bucket(), "k", 3);
@@ -144,7 +144,7 @@ TEST_F(LimiterTest, APeekHoldsNoKey) {
   EXPECT_EQ(limiter_.Stats().keys, 0U);
 }
 
-TEST_F(LimiterTest, ALeakyBucketTellsItsCallersHowLongToWait) {
+TEST_F(LimiterTest, ALeakyBucketReportsTheDelay) {
   const NamedLimit leaky{"leaky", *Limit::LeakyBucket({.capacity = 3, .leak = Rate::PerSecond(2)})};
   EXPECT_EQ(Take(leaky, 1).verdict.delay, Micros{0});
   EXPECT_EQ(Take(leaky, 1).verdict.delay, std::chrono::milliseconds(500));
@@ -221,7 +221,7 @@ TEST(LimiterOptionsTest, ALimiterForNoKeysIsRefused) {
   EXPECT_THAT(limiter.error().message, HasSubstr("max_keys must be between 1 and"));
 }
 
-TEST(LimiterOptionsTest, ACeilingThatNothingFitsUnderIsRefused) {
+TEST(LimiterOptionsTest, AMaximumBelowAnyKeyIsRejected) {
   const auto limiter = Limiter::InMemory({.max_bytes = 100});
   ASSERT_FALSE(limiter);
   EXPECT_EQ(limiter.error().code, ErrorCode::kInvalidOptions);
@@ -279,7 +279,7 @@ TEST_F(LimiterTest, TheHeadlineOfAPassIsTheLimitInWhichFewestSuchCallsFit) {
   EXPECT_EQ(limiter_.CheckAll(uses)->index, 1);
 }
 
-TEST_F(LimiterTest, EveryLimitOfACallTellsItsStatus) {
+TEST_F(LimiterTest, EveryLimitOfACallReportsItsStatus) {
   const NamedLimit one = Bucket("one");
   const NamedLimit other = Window(5, "other");
   Take(other, 5);
@@ -302,7 +302,7 @@ TEST_F(LimiterTest, TheReceiptsOfADeniedCallAreEmpty) {
   EXPECT_EQ(statuses[1].receipt, Receipt{});
 }
 
-TEST_F(LimiterTest, ACallThatMeetsNoLimitPasses) { EXPECT_TRUE(limiter_.CheckAll({})->allowed); }
+TEST_F(LimiterTest, ACallWithoutLimitsPasses) { EXPECT_TRUE(limiter_.CheckAll({})->allowed); }
 
 TEST_F(LimiterTest, AsManyLimitsAsAllowedMakeOneDecision) {
   std::vector<NamedLimit> limits;
@@ -318,7 +318,7 @@ TEST_F(LimiterTest, AsManyLimitsAsAllowedMakeOneDecision) {
   EXPECT_EQ(limiter_.Stats().keys, 1U);
 }
 
-TEST_F(LimiterTest, OneKeyMetTwiceInACallIsTakenFromTwice) {
+TEST_F(LimiterTest, OneKeyUsedTwiceInACallIsConsumedTwice) {
   const NamedLimit limit = Window(10);
   const std::array<LimitUse, 2> uses{
       {{.limit = &limit, .key = "k", .cost = 4}, {.limit = &limit, .key = "k", .cost = 4}}};
@@ -542,7 +542,7 @@ TEST_F(LimiterTest, ASlotThatIsGoneIsNotRenewed) {
   EXPECT_FALSE(limiter_.Renew(Slots(1), "k", slot));
 }
 
-TEST_F(LimiterTest, AnIdOfOnesOwnTakesOneSlotHoweverOftenItIsAskedFor) {
+TEST_F(LimiterTest, AChosenIdTakesOneSlotHoweverOftenItIsRequested) {
   const NamedLimit slots = Slots(1);
   const std::array<LimitUse, 1> uses{{{.limit = &slots, .key = "k", .slot = 42}}};
   EXPECT_TRUE(limiter_.CheckAll(uses)->allowed);
@@ -569,7 +569,7 @@ TEST_F(LimiterTest, NothingIsKnownOfAKeyThatHasRecovered) {
   EXPECT_FALSE(limiter_.Inspect(Bucket(), "k").has_value());
 }
 
-TEST_F(LimiterTest, InspectingTellsAllOfAKey) {
+TEST_F(LimiterTest, InspectReturnsTheWholeStateOfAKey) {
   ASSERT_TRUE(limiter_.Grant(Bucket(), "k", 3));
   Take(Bucket(), 7);
   clock_.Advance(seconds(1));
@@ -596,7 +596,7 @@ TEST_F(LimiterTest, AWalkSeesEveryLiveKeyOnce) {
   EXPECT_EQ(used, 5500);
 }
 
-TEST_F(LimiterTest, AWalkPassesOverKeysThatHoldNoInformation) {
+TEST_F(LimiterTest, AWalkSkipsFreshKeys) {
   Take(Window(), 1);
   clock_.Advance(minutes(1));
   limiter_.ForEachKey([](const KeyInfo&) {
@@ -652,7 +652,7 @@ TEST_F(LimiterTest, StatisticsCountKeysAndBytes) {
   EXPECT_GT(limiter_.Stats().bytes, before + std::size_t{2000} * 32);
 }
 
-TEST_F(LimiterTest, KeysThatHoldNoInformationGoAwayByThemselves) {
+TEST_F(LimiterTest, FreshKeysAreDroppedAutomatically) {
   for (int i = 0; i < 5000; ++i) Take(Window(), 1, std::to_string(i));
   clock_.Advance(minutes(1));
   // Other traffic, on few keys.
@@ -674,7 +674,7 @@ class FullLimiterTest : public testing::Test {
   NamedLimit closed_{"closed", Window().limit, FailureMode::kClosed};
 };
 
-TEST_F(FullLimiterTest, TheKeyThatIsHeldIsLimitedAsEver) {
+TEST_F(FullLimiterTest, APresentKeyIsStillLimited) {
   EXPECT_TRUE(limiter_.Check(open_, "first", 7)->allowed);
   const auto denied = limiter_.Check(open_, "first");
   EXPECT_FALSE(denied->allowed);
@@ -738,13 +738,13 @@ TEST_F(FullLimiterTest, APeekNeedsNoRoom) {
   EXPECT_FALSE(limiter_.Peek(open_, "second")->degraded);
 }
 
-TEST_F(FullLimiterTest, AChargeThatCanNotBeHeldIsAnError) {
+TEST_F(FullLimiterTest, AChargeWithoutRoomIsAnError) {
   const auto result = limiter_.Charge(open_, "second", 1);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kStoreFull);
 }
 
-TEST_F(FullLimiterTest, AGrantThatCanNotBeHeldIsAnError) {
+TEST_F(FullLimiterTest, AGrantWithoutRoomIsAnError) {
   EXPECT_EQ(limiter_.Grant(open_, "second", 1).error().code, ErrorCode::kStoreFull);
 }
 
@@ -755,13 +755,13 @@ TEST_F(FullLimiterTest, RefusalsAreCounted) {
   EXPECT_EQ(limiter_.Stats().keys, 1U);
 }
 
-TEST_F(FullLimiterTest, ThereIsRoomAgainOnceAKeyHoldsNoInformation) {
+TEST_F(FullLimiterTest, ThereIsRoomAgainOnceAKeyIsFresh) {
   clock_.Advance(minutes(1));
   EXPECT_FALSE(limiter_.Check(open_, "second")->degraded);
   EXPECT_EQ(limiter_.Stats().keys, 1U);
 }
 
-TEST(LimiterMemoryTest, TheCeilingIsKept) {
+TEST(LimiterMemoryTest, TheMaximumIsEnforced) {
   const FakeClock clock(kStart);
   constexpr std::size_t kCeiling = 600'000;
   auto limiter =
@@ -818,7 +818,7 @@ TEST_F(LimiterTest, AClockThatIsSetBackLosesNothing) {
   EXPECT_EQ(Remaining(Bucket()), 1) << "the key goes on from the new time";
 }
 
-TEST_F(LimiterTest, AClockOutsideOfWhatIsHeldIsClamped) {
+TEST_F(LimiterTest, AClockOutOfRangeIsClamped) {
   clock_.Set(WallTime{Micros{-5}});
   EXPECT_TRUE(Allowed(Bucket(), "k", 10));
   EXPECT_FALSE(Allowed(Bucket()));
@@ -827,7 +827,7 @@ TEST_F(LimiterTest, AClockOutsideOfWhatIsHeldIsClamped) {
   EXPECT_FALSE(Allowed(Bucket()));
 }
 
-TEST_F(LimiterTest, AMovedLimiterGoesOn) {
+TEST_F(LimiterTest, AMovedLimiterKeepsWorking) {
   Take(Window(), 10);
   Limiter moved = std::move(limiter_);
   EXPECT_FALSE(moved.Check(Window(), "k")->allowed);
@@ -849,7 +849,7 @@ TEST_F(LimiterTest, ThreadsTogetherGetWhatTheLimitsAllow) {
   EXPECT_EQ(passed, 10 * kKeys);
 }
 
-TEST_F(LimiterTest, CallsOverSeveralLimitsInOppositeOrdersDoNotWaitForEachOther) {
+TEST_F(LimiterTest, CallsWithSeveralLimitsInOppositeOrdersDoNotDeadlock) {
   const NamedLimit one = Window(1'000'000, "one");
   const NamedLimit other = Window(1'000'000, "other");
   const auto run = [&](const NamedLimit& first, const NamedLimit& second) {

@@ -116,7 +116,7 @@ TEST(RedisLimiterTest, EveryOperationWorksAsInMemory) {
   EXPECT_FALSE(limiter.ForEachKey([](const KeyInfo&) { return true; }));
 }
 
-TEST(RedisLimiterTest, WithoutRedisTheFailureModeAnswersAndItHealsByItself) {
+TEST(RedisLimiterTest, WithoutRedisTheFailureModeDecidesUntilItReconnects) {
   RedisServer server;
   Limiter limiter = On(server, std::chrono::milliseconds(50));
   server.Kill();
@@ -173,7 +173,7 @@ TEST(RedisLimiterTest, TheDocumentedUserMayDoEverythingOverTls) {
   EXPECT_TRUE(limiter.Release(slots, "a", status.receipt.slot));
 }
 
-TEST(RedisLimiterTest, AUrlThatMakesNoSenseIsRefusedWithoutItsPassword) {
+TEST(RedisLimiterTest, AnInvalidUrlIsRejectedWithoutItsPassword) {
   const auto limiter = Limiter::OnRedis({.url = "http://user:geheim@host"});
   ASSERT_FALSE(limiter.ok());
   EXPECT_EQ(limiter.error().code, ErrorCode::kInvalidOptions);

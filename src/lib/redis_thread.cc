@@ -13,8 +13,8 @@
 namespace sluice {
 namespace {
 
-// Lets a thread wait for a number of events. Unlike a latch it may be destroyed as soon as Wait
-// returns: Tick notifies before it releases the lock, and touches nothing afterwards.
+// A latch that may be destroyed as soon as Wait returns: Tick notifies before it releases the lock,
+// and accesses nothing afterwards.
 class Countdown {
  public:
   explicit Countdown(std::size_t events) : left_(events) {}
@@ -59,18 +59,18 @@ RedisThread::~RedisThread() {
   thread_.Do([&] { path_.reset(); });
 }
 
-store::Completion RedisThread::Submit(store::Call& call) {
-  store::Call* const one = &call;
+store::Completion RedisThread::Submit(store::StoreCall& call) {
+  store::StoreCall* const one = &call;
   if (!AnswerHere(call)) SubmitBatch({&one, 1});
   return store::Completion::kNow;
 }
 
-void RedisThread::SubmitBatch(std::span<store::Call* const> calls) {
+void RedisThread::SubmitBatch(std::span<store::StoreCall* const> calls) {
   Countdown answered(calls.size());
   thread_.loop().Post([this, calls, &answered] {
-    for (store::Call* call : calls) {
+    for (store::StoreCall* call : calls) {
       call->context = &answered;
-      call->on_done = [](store::Call&, void* countdown) {
+      call->on_done = [](store::StoreCall&, void* countdown) {
         static_cast<Countdown*>(countdown)->Tick();
       };
       if (path_->store().Submit(*call) == store::Completion::kNow) answered.Tick();
@@ -81,7 +81,7 @@ void RedisThread::SubmitBatch(std::span<store::Call* const> calls) {
 
 // Leased tokens are spent, and remembered denials repeated, by the calling thread, without the
 // loop.
-bool RedisThread::AnswerHere(store::Call& call) {
+bool RedisThread::AnswerHere(store::StoreCall& call) {
   bool wants_more = false;
   if (!lease::AnswerFrom(node_.table, call, SteadyClock::Now(), wants_more)) {
     return denial::AnswerFrom(node_.denials, call, [] { return SteadyClock::Now(); });
@@ -90,9 +90,9 @@ bool RedisThread::AnswerHere(store::Call& call) {
   return true;
 }
 
-void RedisThread::FetchAhead(const store::Use& use) {
+void RedisThread::FetchAhead(const store::KeyUse& use) {
   thread_.loop().Post([this, key = OwnedKey(use.key), limit = *use.limit] {
-    store::Use ahead;
+    store::KeyUse ahead;
     ahead.key = key.view();
     ahead.limit = &limit;
     path_->store().FetchAhead(ahead);

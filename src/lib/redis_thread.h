@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-/// Redis, with an event loop on a thread of its own, as a store that answers before it returns.
-/// Calls that several threads submit at a time travel together. Thread-safe.
+/// A blocking store on Redis, with an event loop on its own thread. Concurrent calls are sent
+/// together. Thread-safe.
 class RedisThread final : public store::Store {
  public:
   static Result<std::unique_ptr<RedisThread>> Make(const RedisLimiterOptions& options);
@@ -24,15 +24,15 @@ class RedisThread final : public store::Store {
   RedisThread(const RedisThread&) = delete;
   RedisThread& operator=(const RedisThread&) = delete;
 
-  /// Both set the calls' `on_done` and `context`.
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  /// Both overwrite the calls' `on_done` and `context`.
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
   [[nodiscard]] lease::LeaseTable& leases() { return node_.table; }
 
  private:
-  bool AnswerHere(store::Call& call);
-  void FetchAhead(const store::Use& use);
+  bool AnswerHere(store::StoreCall& call);
+  void FetchAhead(const store::KeyUse& use);
 
   const redis::Options options_;
   lease::NodeLeases node_;

@@ -1,4 +1,4 @@
-// What a Limiter decides by rules.
+// The functions of Limiter that take rules.
 
 #include <utility>
 
@@ -15,7 +15,7 @@ using limiter::CheckRequest;
 using store::Operation;
 
 RuleStatus StatusOf(const CheckRequest& check, std::size_t i) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   return {.rule = matched.rule->id,
           .name = matched.limit->name,
@@ -29,8 +29,8 @@ RuleStatus StatusOf(const CheckRequest& check, std::size_t i) {
           .is_leased = use.may_lease};
 }
 
-store::Use UseOf(const RuleStatus& taken) {
-  store::Use use;
+store::KeyUse UseOf(const RuleStatus& taken) {
+  store::KeyUse use;
   use.key = {.scope = taken.scope, .tag = taken.tag, .rest = taken.rest};
   use.limit = &taken.limit;
   use.slot = taken.receipt.slot;
@@ -84,7 +84,7 @@ std::size_t Limiter::Reset(const Rules& rules, std::span<const Attribute> attrib
 }
 
 Result<Verdict> Limiter::Settle(const RuleStatus& taken, std::int64_t actual_cost) {
-  store::Use use = UseOf(taken);
+  store::KeyUse use = UseOf(taken);
   use.cost = actual_cost;
   return impl_->RunOne(Operation::kAdjust, use);
 }
@@ -92,12 +92,12 @@ Result<Verdict> Limiter::Settle(const RuleStatus& taken, std::int64_t actual_cos
 Result<Verdict> Limiter::Refund(const RuleStatus& taken) { return Settle(taken, 0); }
 
 bool Limiter::Release(const RuleStatus& taken) {
-  store::Use use = UseOf(taken);
+  store::KeyUse use = UseOf(taken);
   return impl_->Affects(Operation::kRelease, use);
 }
 
 bool Limiter::Renew(const RuleStatus& taken) {
-  store::Use use = UseOf(taken);
+  store::KeyUse use = UseOf(taken);
   return impl_->Affects(Operation::kRenew, use);
 }
 

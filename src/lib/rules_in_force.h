@@ -14,13 +14,13 @@ struct Rules::Impl {
   static constexpr std::size_t kVersionsKept = 10;
 
   Live<match::RuleSet> live{kVersionsKept};
-  std::unique_ptr<WatchThread> watch;  ///< Ends before the rules do.
+  std::unique_ptr<WatchThread> watch;  ///< Destroyed before the rules.
 };
 
-/// State that a thread keeps for the active rules.
+/// Per-thread state of a Rules object.
 struct RulesOfThread {
-  /// Of the calling thread. Rules that it has not used for a while are let go; until then it shares
-  /// in them as their `owner` does.
+  /// Returns the state of the calling thread. It shares ownership of `owner` until it is evicted
+  /// after a while without use.
   template <typename Owner>
   static RulesOfThread& For(const Live<match::RuleSet>& live, const std::shared_ptr<Owner>& owner) {
     RulesOfThread* const known = Find(live);

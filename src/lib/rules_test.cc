@@ -103,7 +103,7 @@ TEST_F(RulesTest, ShadowRulesAreNotReportedToCallers) {
   EXPECT_TRUE(statuses_[0].is_shadow);
 }
 
-TEST_F(RulesTest, WhatWasReallyUsedIsSettledAfterwards) {
+TEST_F(RulesTest, ActualUsageIsSettledAfterwards) {
   const Rules rules = *Rules::FromText(kLlm);
   ASSERT_TRUE(Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "400"}})->allowed);
   const std::vector<RuleStatus> taken = statuses_;
@@ -111,7 +111,7 @@ TEST_F(RulesTest, WhatWasReallyUsedIsSettledAfterwards) {
   EXPECT_EQ(limiter_.Refund(taken[0])->remaining, 3);
 }
 
-TEST_F(RulesTest, SlotsAreReleasedByWhatTookThem) {
+TEST_F(RulesTest, SlotsAreReleasedByTheirStatus) {
   const Rules rules = *Rules::FromText("rules: [{ id: jobs, algorithm: concurrency, limit: 1 }]");
   ASSERT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
   const RuleStatus taken = statuses_[0];
@@ -122,7 +122,7 @@ TEST_F(RulesTest, SlotsAreReleasedByWhatTookThem) {
   EXPECT_TRUE(Check(rules, {{"api_key", "a"}})->allowed);
 }
 
-TEST_F(RulesTest, AResetForgetsEveryLimitThatIsMet) {
+TEST_F(RulesTest, AResetClearsEveryMatchedLimit) {
   const Rules rules = *Rules::FromText(kLlm);
   const std::vector<Attribute> alice{{"user", "alice"}, {"model", "big"}, {"tokens", "400"}};
   ASSERT_TRUE(limiter_.Check(rules, alice)->allowed);
@@ -130,7 +130,7 @@ TEST_F(RulesTest, AResetForgetsEveryLimitThatIsMet) {
   EXPECT_EQ(limiter_.Reset(rules, alice), 0U);
 }
 
-TEST_F(RulesTest, ACostThatMakesNoSenseIsAnError) {
+TEST_F(RulesTest, AnInvalidCostIsAnError) {
   const Rules rules = *Rules::FromText(kLlm);
   const auto refused = Check(rules, {{"user", "alice"}, {"model", "big"}, {"tokens", "many"}});
   ASSERT_FALSE(refused.ok());
@@ -147,7 +147,7 @@ TEST_F(RulesTest, AllErrorsAreReported) {
                                            HasSubstr("did you mean"), HasSubstr("rules[1]")));
 }
 
-TEST_F(RulesTest, ReplacedRulesLetKeysKeepWhatTheyHaveLeft) {
+TEST_F(RulesTest, ReplacedRulesKeepTheStateOfKeys) {
   Rules rules = *Rules::FromText("rules: [{ id: api, limit: 10/h }]");
   ASSERT_TRUE(Check(rules, {{"api_key", "a"}}, 4)->allowed);
   EXPECT_EQ(rules.Info().version, 1U);

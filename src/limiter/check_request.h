@@ -100,7 +100,7 @@ class CheckRequest {
   /// Whether `on_done` is still to be run.
   [[nodiscard]] bool pending() const { return call_.pending; }
   /// The result of each limit. Empty unless limits decided.
-  [[nodiscard]] std::span<const store::Use> uses() const { return uses_; }
+  [[nodiscard]] std::span<const store::KeyUse> uses() const { return uses_; }
   /// The rule and the limit behind a use; nulls for the caller's own limits.
   [[nodiscard]] const match::MatchedLimit& matched(std::size_t use) const { return matched_[use]; }
   [[nodiscard]] const match::Match& match() const { return match_; }
@@ -166,9 +166,9 @@ class CheckRequest {
 
   match::Match match_;
   std::vector<match::MatchedLimit> matched_;
-  std::vector<store::Use> uses_;
+  std::vector<store::KeyUse> uses_;
   std::vector<store::Inspection> inspections_;
-  store::Call call_;
+  store::StoreCall call_;
   class Limiter* limiter_ = nullptr;
   const match::LiveEntry* entry_ = nullptr;
   AnySnapshot entries_;            ///< Owns `entry_`.

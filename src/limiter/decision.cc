@@ -6,8 +6,8 @@ namespace sluice::limiter {
 namespace {
 
 // Whether `a` is the tighter limit of a call that passed.
-bool IsTighter(const store::Use& a, const store::Use& b) {
-  const auto fitting = [](const store::Use& use) {
+bool IsTighter(const store::KeyUse& a, const store::KeyUse& b) {
+  const auto fitting = [](const store::KeyUse& use) {
     return use.verdict.remaining / std::max(use.cost, std::int64_t{1});
   };
   if (fitting(a) != fitting(b)) return fitting(a) < fitting(b);
@@ -20,13 +20,13 @@ bool Hides(const match::MatchedLimit& matched) {
 
 }  // namespace
 
-Decision DecisionOf(const store::Call& call, std::span<const match::MatchedLimit> matched) {
+Decision DecisionOf(const store::StoreCall& call, std::span<const match::MatchedLimit> matched) {
   if (call.uses.size() == 1 && call.uses[0].mode != Mode::kShadow) {
     return {.allowed = call.allowed, .tightest = call.uses[0].verdict};
   }
-  const store::Use* chosen = nullptr;
+  const store::KeyUse* chosen = nullptr;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    const store::Use& use = call.uses[i];
+    const store::KeyUse& use = call.uses[i];
     if (use.mode == Mode::kShadow) continue;
     const bool denies = use.mode != Mode::kForce && use.verdict.outcome != Outcome::kAllowed;
     if (call.allowed ? i < matched.size() && Hides(matched[i]) : !denies) continue;
@@ -43,7 +43,7 @@ Decision DecisionOf(const store::Call& call, std::span<const match::MatchedLimit
   return decision;
 }
 
-Decision DenialWithoutStore(std::span<const store::Use> uses, std::size_t index) {
+Decision DenialWithoutStore(std::span<const store::KeyUse> uses, std::size_t index) {
   return {.degraded = true,
           .index = static_cast<std::uint16_t>(index),
           .tightest = {.outcome = Outcome::kDenied,
@@ -55,10 +55,10 @@ bool IsReported(const CheckRequest& check, std::size_t use) {
   return check.uses()[use].mode != Mode::kShadow && !Hides(check.matched(use));
 }
 
-const store::Use* ReportedUse(const CheckRequest& check) {
+const store::KeyUse* ReportedUse(const CheckRequest& check) {
   if (check.uses().empty()) return nullptr;
   const std::size_t index = check.decision.index;
-  const store::Use& use = check.uses()[index];
+  const store::KeyUse& use = check.uses()[index];
   const bool denies = !check.allowed && use.mode != Mode::kShadow;
   return denies || IsReported(check, index) ? &use : nullptr;
 }

@@ -20,15 +20,15 @@ inline constexpr Micros kRetryAfterUnknown = std::chrono::seconds(1);
 /// this one, and of several such the one that takes longest to reset. Never a shadow limit, nor a
 /// limit of a rule that says `headers: false`, unless it denies or there are no others. `matched`
 /// has the rules of the limits, or is empty.
-Decision DecisionOf(const store::Call& call, std::span<const match::MatchedLimit> matched = {});
+Decision DecisionOf(const store::StoreCall& call, std::span<const match::MatchedLimit> matched = {});
 
 /// The denial of a call by one of its limits, because the store failed or has no room.
-[[nodiscard]] Decision DenialWithoutStore(std::span<const store::Use> uses, std::size_t index);
+[[nodiscard]] Decision DenialWithoutStore(std::span<const store::KeyUse> uses, std::size_t index);
 
 /// The decision of a check that the store could not decide: denied by the first limit that fails
 /// closed (`fails_closed(i)`, of the i-th use), else allowed.
 template <typename FailsClosed>
-[[nodiscard]] Decision DecideWithoutStore(std::span<const store::Use> uses,
+[[nodiscard]] Decision DecideWithoutStore(std::span<const store::KeyUse> uses,
                                           FailsClosed fails_closed) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if (fails_closed(i)) return DenialWithoutStore(uses, i);
@@ -41,7 +41,7 @@ template <typename FailsClosed>
 
 /// The use that the decision is about; null if the call matched no limit, or only limits that are
 /// not reported. A rule without headers is reported if it denies.
-[[nodiscard]] const store::Use* ReportedUse(const CheckRequest& check);
+[[nodiscard]] const store::KeyUse* ReportedUse(const CheckRequest& check);
 
 /// The use that headers are about: the same, but never of a rule without headers, even if it
 /// denies; then the tightest of the others.

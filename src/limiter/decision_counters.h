@@ -54,12 +54,12 @@ constexpr StoreError StoreErrorOf(ErrorCode code) {
 
 /// Decisions of one event loop.
 struct DecisionCounters {
-  By<List, Counter> list_hits;
-  By<rules::OnStoreFailure, Counter> degraded;  ///< Made without the store because it failed.
-  By<FullOutcome, Counter> full;                ///< On calls whose key had no room in the store.
-  By<Algorithm, By<Allowed, Histogram>> check_times;  ///< Sampled, by the tightest limit.
+  EnumArray<List, Counter> list_hits;
+  EnumArray<rules::OnStoreFailure, Counter> degraded;  ///< Made without the store because it failed.
+  EnumArray<FullOutcome, Counter> full;                ///< On calls whose key had no room in the store.
+  EnumArray<Algorithm, EnumArray<Allowed, Histogram>> check_times;  ///< Sampled, by the tightest limit.
   Histogram storage_times;
-  By<StoreError, Counter> storage_errors;
+  EnumArray<StoreError, Counter> storage_errors;
 
   void operator+=(const DecisionCounters& other) { AddMetrics(other, *this); }
   static constexpr auto Metrics() {
@@ -86,7 +86,7 @@ static_assert(HasAllMetrics<DecisionCounters>);
 
 /// Live entries that changed decisions of one event loop.
 struct EntryCounters {
-  By<match::EntryEffect, Counter> hits;
+  EnumArray<match::EntryEffect, Counter> hits;
 
   void operator+=(const EntryCounters& other) { AddMetrics(other, *this); }
   static constexpr auto Metrics() {

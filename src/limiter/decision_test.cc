@@ -7,8 +7,8 @@
 namespace sluice::limiter {
 namespace {
 
-using store::Call;
-using store::Use;
+using store::StoreCall;
+using store::KeyUse;
 
 Use Said(Outcome outcome, std::int64_t remaining, Micros retry, Micros reset = Micros{0}) {
   Use use;

@@ -13,7 +13,7 @@ namespace {
 
 using store::KeyKind;
 using store::Operation;
-using store::Use;
+using store::KeyUse;
 
 bool MakesCallerKey(const CheckRequest& check, const Use& use) {
   return check.operation == Operation::kCheck && use.kind == KeyKind::kFromCaller && use.cost > 0 &&
@@ -47,7 +47,7 @@ bool AdmitReceipt(store::KeyCensus& census, const Use& use, WallTime now) {
 }  // namespace
 
 void Limiter::AnswerFull(CheckRequest& check) {
-  store::Call& call = check.call_;
+  store::StoreCall& call = check.call_;
   const FullAnswer full = CheckWithoutRoom(store_, call, check.matched_);
   check.full = full.outcome;
   if (!call.ok) {

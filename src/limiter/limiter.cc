@@ -15,7 +15,7 @@ namespace {
 
 using store::Completion;
 using store::Operation;
-using store::Use;
+using store::KeyUse;
 
 bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
 
@@ -81,14 +81,14 @@ Completion Limiter::Decide(CheckRequest& check, WallTime now) {
 void Limiter::DecideBatch(std::span<CheckRequest* const> checks, WallTime now) {
   assert(checks.size() <= kMostAtOnce);
   const Snapshot<match::RuleSet>& rules = rules_.Get();
-  std::array<store::Call*, kMostAtOnce> calls;
+  std::array<store::StoreCall*, kMostAtOnce> calls;
   std::size_t count = 0;
   for (CheckRequest* const check : checks) {
     if (Begin(*check, rules, now)) calls[count++] = &check->call_;
   }
-  const std::span<store::Call* const> asked(calls.data(), count);
+  const std::span<store::StoreCall* const> asked(calls.data(), count);
   store_.SubmitBatch(asked);
-  for (store::Call* const call : asked) {
+  for (store::StoreCall* const call : asked) {
     End(*static_cast<CheckRequest*>(call->context),
         call->pending ? Completion::kLater : Completion::kNow);
   }
@@ -103,7 +103,7 @@ Completion Limiter::End(CheckRequest& check, Completion completion) {
 // False: it is decided, without the store.
 bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now) {
   check.is_sampled_ = observer_ != nullptr && observer_->SamplesThis();
-  if (check.is_sampled_) check.asked_ = SteadyClock::Precise();
+  if (check.is_sampled_) check.asked_ = SteadyClock::NowInNanos();
   check.degraded = false;
   check.full = FullOutcome::kNone;
   check.affected = 0;
@@ -128,12 +128,12 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
   check.call_ = {
       .operation = check.operation, .uses = check.uses_, .now = now, .timeout = check.timeout};
   check.call_.context = &check;
-  check.call_.on_done = [](store::Call& /*call*/, void* context) {
+  check.call_.on_done = [](store::StoreCall& /*call*/, void* context) {
     CheckRequest& done = *static_cast<CheckRequest*>(context);
     done.limiter_->Conclude(done);
     if (done.on_done != nullptr) done.on_done(done, done.context);
   };
-  if (check.is_sampled_) check.submitted_ = SteadyClock::Precise();
+  if (check.is_sampled_) check.submitted_ = SteadyClock::NowInNanos();
   return true;
 }
 
@@ -174,7 +174,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
   }
   if (!AddMatchedUses(check, found, now)) return false;
   if (check.uses_.empty()) {
-    Settle(check, Ruling::kNoRule, rules->file().otherwise == rules::Default::kAllow);
+    Settle(check, Ruling::kNoRule, rules->file().otherwise == rules::DefaultAction::kAllow);
     return false;
   }
   return !(takes && DeniedByRejection(check));
@@ -295,12 +295,12 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
 void Limiter::Conclude(CheckRequest& check) {
   Evaluate(check);
   if (!check.is_sampled_) return;
-  const std::chrono::nanoseconds done = SteadyClock::Precise();
+  const std::chrono::nanoseconds done = SteadyClock::NowInNanos();
   observer_->Took(check, {.whole = done - check.asked_, .store = done - check.submitted_});
 }
 
 void Limiter::Evaluate(CheckRequest& check) {
-  const store::Call& call = check.call_;
+  const store::StoreCall& call = check.call_;
   if (!call.ok) {
     check.error = call.error;
     if (store::IsCallError(call.error)) {

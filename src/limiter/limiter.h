@@ -134,7 +134,7 @@ class Limiter {
   void DecideBatch(std::span<CheckRequest* const> checks, WallTime now);
 
  private:
-  using Use = store::Use;
+  using Use = store::KeyUse;
 
   bool Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now);
   store::Completion End(CheckRequest& check, store::Completion answered);
@@ -156,7 +156,7 @@ class Limiter {
   void Conclude(CheckRequest& check);
   void Evaluate(CheckRequest& check);
   void DecideByFallback(CheckRequest& check, std::span<const std::size_t> local);
-  void LowerToLastKnown(const store::Use& share, const Limit& whole, WallTime now);
+  void LowerToLastKnown(const store::KeyUse& share, const Limit& whole, WallTime now);
   void ApplyEmergencyLimit(CheckRequest& check, std::size_t open);
   void Degrade(CheckRequest& check);
   void AnswerFull(CheckRequest& check);

@@ -32,7 +32,7 @@ constexpr WallTime kStart{seconds(1'900'000'000)};
 // A store that can answer later, or fail.
 class FickleStore final : public store::Store {
  public:
-  Completion Submit(store::Call& call) override {
+  Completion Submit(store::StoreCall& call) override {
     if (failure) {
       call.ok = false;
       call.error = *failure;
@@ -43,12 +43,12 @@ class FickleStore final : public store::Store {
     waiting_.push_back(&call);
     return Completion::kLater;
   }
-  void SubmitBatch(std::span<store::Call* const> calls) override {
-    for (store::Call* call : calls) Submit(*call);
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override {
+    for (store::StoreCall* call : calls) Submit(*call);
   }
   void AnswerAll() {
     while (!waiting_.empty()) {
-      store::Call& call = *waiting_.front();
+      store::StoreCall& call = *waiting_.front();
       waiting_.pop_front();
       model_.Submit(call);
       call.on_done(call, call.context);
@@ -60,7 +60,7 @@ class FickleStore final : public store::Store {
 
  private:
   store::testing::ModelStore model_;
-  std::deque<store::Call*> waiting_;
+  std::deque<store::StoreCall*> waiting_;
 };
 
 class LimiterTest : public ::testing::Test {
@@ -579,7 +579,7 @@ TEST_F(DegradedTest, EachOfSeveralServersHasItsShareOfALocalLimit) {
 class LeasedBefore : public DegradedTest {
  protected:
   void Know(std::int64_t left) {
-    const store::Use& use = check_.uses()[0];
+    const store::KeyUse& use = check_.uses()[0];
     const SteadyTime now = SteadyClock::Now();
     const algo::lease::Request request = table_.MakeRequest(use.key, *use.limit, 1, 1, now);
     algo::lease::Grant grant;

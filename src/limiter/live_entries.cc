@@ -10,7 +10,7 @@ using match::EntryEffect;
 using match::FoundEntries;
 using match::LiveEntry;
 using store::Operation;
-using store::Use;
+using store::KeyUse;
 
 FoundEntries Limiter::FindEntries(match::Attributes attributes, WallTime now) {
   if (entries_ == nullptr) return {};

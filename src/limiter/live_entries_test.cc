@@ -35,12 +35,12 @@ Entry EntryOf(std::string id, EntryEffect effect, std::string attribute, std::st
 // Counts the calls that reach the store.
 class CountingStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override {
+  store::Completion Submit(store::StoreCall& call) override {
     ++calls;
     return model_.Submit(call);
   }
-  void SubmitBatch(std::span<store::Call* const> all) override {
-    for (store::Call* call : all) Submit(*call);
+  void SubmitBatch(std::span<store::StoreCall* const> all) override {
+    for (store::StoreCall* call : all) Submit(*call);
   }
   int calls = 0;
 

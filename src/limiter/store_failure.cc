@@ -16,7 +16,7 @@ namespace {
 using rules::OnStoreFailure;
 using store::Completion;
 using store::Operation;
-using store::Use;
+using store::KeyUse;
 
 // What a limit's rule says, if it has a say: it is enforced, or a quota, and all quotas, which deny
 // together, say the same.
@@ -74,7 +74,7 @@ void Limiter::ApplyEmergencyLimit(CheckRequest& check, std::size_t open) {
              .tag = address ? *address : matched.key.tag,
              .rest = address ? std::string_view() : matched.key.rest};
   use.limit = &*settings_.emergency;
-  store::Call call{.operation = check.operation, .uses = {&use, 1}, .now = check.call_.now};
+  store::StoreCall call{.operation = check.operation, .uses = {&use, 1}, .now = check.call_.now};
   fallback_->Submit(call);
   if (!call.ok && call.error == ErrorCode::kStoreFull) {
     // One budget for all addresses without room.
@@ -99,7 +99,7 @@ void Limiter::LowerToLastKnown(const Use& share, const Limit& whole, WallTime no
   use.key = share.key;
   use.limit = share.limit;
   use.cost = 0;
-  store::Call call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = now};
+  store::StoreCall call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = now};
   if (fallback_->Submit(call) != Completion::kNow || !call.ok) return;
   use.cost = use.verdict.remaining - static_cast<std::int64_t>(left);
   if (use.cost <= 0) return;
@@ -120,7 +120,7 @@ void Limiter::DecideByFallback(CheckRequest& check, std::span<const std::size_t>
     uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(whole, servers));
     if (uses[i].may_lease && !emergency) LowerToLastKnown(uses[i], whole, check.call_.now);
   }
-  store::Call call{
+  store::StoreCall call{
       .operation = check.operation, .uses = {uses.data(), local.size()}, .now = check.call_.now};
   const auto matched_of_call = std::span(matched).first(local.size());
   fallback_->Submit(call);

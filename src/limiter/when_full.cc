@@ -8,7 +8,7 @@ namespace {
 
 using rules::WhenFull;
 using store::KeyKind;
-using store::Use;
+using store::KeyUse;
 
 // Encoded values hold no such character.
 constexpr std::string_view kOverflowMark = "*";
@@ -41,7 +41,7 @@ Key OverflowKeyOf(std::string_view scope, const Limit& limit) {
 
 bool IsOverflowKey(const Key& key) { return key.rest == kOverflowMark; }
 
-FullAnswer CheckWithoutRoom(store::Store& store, store::Call& call,
+FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
                             std::span<const match::MatchedLimit> matched) {
   std::array<Asked, kMaxLimitsPerCall> asked;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
@@ -84,7 +84,7 @@ FullAnswer CheckWithoutRoom(store::Store& store, store::Call& call,
   return answer;
 }
 
-void FindSharedSlots(store::Store& store, store::Call& call,
+void FindSharedSlots(store::Store& store, store::StoreCall& call,
                      std::span<const match::MatchedLimit> matched) {
   bool any_shared = false;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {

@@ -40,12 +40,12 @@ struct FullAnswer {
 /// Asks a store again that answered a check with kStoreFull, without the keys that have no room.
 /// `matched` says whose limits the uses are. kOpen and kShared: the call is decided, its uses have
 /// the keys that were taken from. Else it is not. The store must answer at once.
-FullAnswer CheckWithoutRoom(store::Store& store, store::Call& call,
+FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
                             std::span<const match::MatchedLimit> matched);
 
 /// Asks a store for the slots of a release or renewal that affected none: they may have been taken
 /// from budgets that keys share.
-void FindSharedSlots(store::Store& store, store::Call& call,
+void FindSharedSlots(store::Store& store, store::StoreCall& call,
                      std::span<const match::MatchedLimit> matched);
 
 }  // namespace sluice::limiter

@@ -20,14 +20,14 @@ using std::chrono::hours;
 using store::Completion;
 using store::KeyKind;
 using store::Operation;
-using store::Use;
+using store::KeyUse;
 
 constexpr WallTime kFullStart{std::chrono::seconds(1'900'000'000)};
 
 /// Has no room for new keys once it is full, but for overflow keys.
 class FullStore final : public store::Store {
  public:
-  Completion Submit(store::Call& call) override {
+  Completion Submit(store::StoreCall& call) override {
     bool fits = true;
     for (Use& use : call.uses) {
       std::string name;
@@ -43,8 +43,8 @@ class FullStore final : public store::Store {
     call.error = ErrorCode::kStoreFull;
     return Completion::kNow;
   }
-  void SubmitBatch(std::span<store::Call* const> calls) override {
-    for (store::Call* call : calls) Submit(*call);
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override {
+    for (store::StoreCall* call : calls) Submit(*call);
   }
 
   bool is_full = false;
@@ -156,13 +156,13 @@ TEST_F(WhenFullTest, TheLocalFallbackFollowsItToo) {
   fallback_.is_full = true;
   class Down final : public store::Store {
    public:
-    Completion Submit(store::Call& call) override {
+    Completion Submit(store::StoreCall& call) override {
       call.ok = false;
       call.error = ErrorCode::kStoreUnavailable;
       return Completion::kNow;
     }
-    void SubmitBatch(std::span<store::Call* const> calls) override {
-      for (store::Call* call : calls) Submit(*call);
+    void SubmitBatch(std::span<store::StoreCall* const> calls) override {
+      for (store::StoreCall* call : calls) Submit(*call);
     }
   } down;
   Limiter limiter(down, &fallback_, reader_, settings_);

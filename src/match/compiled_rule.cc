@@ -10,7 +10,7 @@ namespace sluice::match {
 namespace {
 
 // All variants have the same names in the same order, but some are empty.
-const rules::Limits* AnyOf(const rules::Variants& variants) {
+const rules::Limits* AnyOf(const rules::LimitVariants& variants) {
   if (!variants.usual.empty()) return &variants.usual;
   for (const auto& [tier, limits] : variants.by_tier) {
     if (!limits.empty()) return &limits;
@@ -52,7 +52,7 @@ CompiledRule::CompiledRule(const rules::Rule& rule, Slots& slots, RegexPool& reg
       if (!limit.cost.attribute.empty()) slots.Intern(limit.cost.attribute);
     }
   };
-  const auto know_costs = [&](const rules::Variants& variants) {
+  const auto know_costs = [&](const rules::LimitVariants& variants) {
     know_cost(variants.usual);
     for (const auto& [tier, limits] : variants.by_tier) know_cost(limits);
   };
@@ -109,7 +109,7 @@ std::span<const rules::NamedLimit> CompiledRule::VariantFor(std::string_view own
                                                             Cohort cohort) const {
   const bool is_old = cohort == Cohort::kOld;
   if (is_old && !rule_->rollout->has_from) return {};
-  const rules::Variants* variants = is_old ? &rule_->rollout->from : &rule_->variants;
+  const rules::LimitVariants* variants = is_old ? &rule_->rollout->from : &rule_->variants;
   if (overrides_ && !owner.empty()) {
     const std::uint32_t found = overrides_->Find(owner);
     if (found != PatternTable::kNone) {

@@ -75,7 +75,7 @@ std::optional<Limit> WithRate(const Limit& limit, std::int64_t amount, Micros pe
 
 EntryTarget TargetOf(const rules::Rule& rule, const rules::NamedLimit& limit) {
   // All variants of a rule have the same names.
-  const rules::Variants& variants = rule.variants;
+  const rules::LimitVariants& variants = rule.variants;
   const std::size_t limits = !variants.usual.empty()    ? variants.usual.size()
                              : variants.by_tier.empty() ? 1
                                                         : variants.by_tier.begin()->second.size();

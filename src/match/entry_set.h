@@ -63,8 +63,8 @@ class EntrySet {
 
 /// How many entries there are, by the effect and by the kind of their matchers.
 struct EntryCounts {
-  By<EntryEffect, std::size_t> by_effect{};
-  By<EntryKind, std::size_t> by_kind{};
+  EnumArray<EntryEffect, std::size_t> by_effect{};
+  EnumArray<EntryKind, std::size_t> by_kind{};
   std::size_t total = 0;
 };
 

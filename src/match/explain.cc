@@ -185,7 +185,7 @@ class RuleExplainer {
   bool HasLimitInForce() const {
     bool any = false;
     bool in_force = false;
-    const auto look = [&](const rules::Variants& variants) {
+    const auto look = [&](const rules::LimitVariants& variants) {
       const auto look_at = [&](const rules::Limits& limits) {
         for (const rules::NamedLimit& limit : limits) {
           any = true;
@@ -287,8 +287,8 @@ class RuleExplainer {
           });
     }
     const bool is_old = out_.cohort == Cohort::kOld;
-    const rules::Variants& own = is_old ? rule_.rollout->from : rule_.variants;
-    const rules::Variants& variants = out_.override_taken == nullptr ? own
+    const rules::LimitVariants& own = is_old ? rule_.rollout->from : rule_.variants;
+    const rules::LimitVariants& variants = out_.override_taken == nullptr ? own
                                       : is_old                       ? out_.override_taken->from
                                                : out_.override_taken->variants;
     const auto found = variants.by_tier.find(out_.tier);

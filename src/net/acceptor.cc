@@ -31,7 +31,7 @@ Error CannotListen(const ListenAddress& address, int error) {
 }
 
 void SetOption(const Fd& socket, int level, int name, int value) {
-  // What a kernel does not offer is done without.
+  // Best effort: not every kernel has every option.
   static_cast<void>(setsockopt(socket.get(), level, name, &value, sizeof value));
 }
 
@@ -77,19 +77,18 @@ SocketAddress Ipv6Address(const std::string& host, std::uint16_t port) {
   return Wrap(address);
 }
 
-// A bound socket, or none with errno set.
+// Returns a bound socket, or none with errno set.
 Fd BindTcp(const ListenAddress& address, bool ipv6) {
   Fd socket = OpenSocket(ipv6 ? AF_INET6 : AF_INET);
   if (!socket) return socket;
   SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  // Accepted sockets inherit these. A client that is gone without a word is noticed after two
-  // minutes.
+  // Accepted sockets inherit these. Keep-alive detects dead clients after two minutes.
   SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   SetOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, 60);
   SetOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, 15);
   SetOption(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
-  // Only "every address" means both; who writes [::] means IPv6.
+  // Only "every address" means both; [::] means IPv6 only.
   if (ipv6) SetOption(socket, IPPROTO_IPV6, IPV6_V6ONLY, address.host.empty() ? 0 : 1);
   const SocketAddress to =
       ipv6 ? Ipv6Address(address.host, address.port) : Ipv4Address(address.host, address.port);
@@ -107,8 +106,7 @@ std::uint16_t PortOf(const Fd& socket) {
   return PeerAddress(bound).port();
 }
 
-// Removes the file of a socket without a listener. Returns what is in the way, if
-// anything.
+// Removes the file of a socket without a listener. Returns the conflict, if any.
 std::optional<Error> RemoveStale(const ListenAddress& address) {
   struct stat file{};
   if (lstat(address.unix_path.c_str(), &file) != 0) return std::nullopt;
@@ -131,7 +129,7 @@ bool IsOutOfDescriptors(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// The connection was over before we came to it: what accept(2) says to treat like EAGAIN.
+// The connection failed before accept; accept(2) recommends to treat these like EAGAIN.
 bool IsTheConnections(int error) {
   switch (error) {
     case ECONNABORTED:
@@ -215,7 +213,7 @@ Acceptor::~Acceptor() { Close(); }
 
 void Acceptor::Close() {
   if (!socket_) return;
-  // No more than can have been waiting: others may keep coming.
+  // At most the size of the backlog, because new connections may keep coming.
   for (int i = 0; i < kMostAcceptsAtClose && AcceptOne(); ++i) {
   }
   retry_.Cancel();
@@ -262,13 +260,13 @@ bool Acceptor::TurnAwayOne() {
   reserve_.Close();
   Fd unlucky(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   const int error = unlucky ? 0 : errno;
-  // The backlog is empty: accept wants a descriptor even then.
+  // The backlog is empty: accept needs a descriptor even then.
   if (error != EAGAIN) counters_.fd_limit.Add();
   unlucky.Close();
   reserve_ = OpenReserve();
   if (error == EAGAIN) return false;
   if (error == 0 && reserve_) return true;
-  // Another thread was quicker, or it is not this process that has too many.
+  // Another thread took the descriptor, or the limit is system-wide.
   Pause();
   return false;
 }

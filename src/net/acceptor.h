@@ -18,30 +18,29 @@ namespace sluice::net {
 
 struct ListenOptions {
   ListenAddress address{};
-  int backlog = 4096;                 ///< The kernel has its own bound, net.core.somaxconn.
-  std::optional<mode_t> unix_mode{};  ///< The mode of a Unix socket's file, else as the umask says.
+  int backlog = 4096;                 ///< Also limited by the kernel (net.core.somaxconn).
+  std::optional<mode_t> unix_mode{};  ///< Mode of a Unix socket's file; not set: by the umask.
 };
 
 /// Written on the loop's thread.
 struct AcceptorCounters {
   Counter accepted{};
-  Counter fd_limit{};  ///< Connections closed at once, or left waiting, for want of a descriptor.
-  Counter failed{};    ///< Other errors of accept; most are clients that left in the meantime.
+  Counter fd_limit{};  ///< Connections closed immediately, or left in the backlog, without a free
+                       ///< file descriptor.
+  Counter failed{};    ///< Other errors of accept; usually clients that disconnected early.
 };
 
 /// Listens on one address and accepts connections. Lives on its loop's thread.
 ///
-/// Without a free file descriptor it gives up one that it keeps for that, to take the connection
-/// and close it: clients learn at once, and nothing spins. Where even that fails, it looks again a
-/// moment later.
+/// Without a free file descriptor, it uses a reserved one to accept and close the connection, so
+/// that clients notice and the loop does not spin. If that fails, too, it retries after a pause.
 class Acceptor final : private Watcher {
  public:
-  /// Gets a socket that does not block, does not delay small writes, and is closed on exec.
+  /// Receives a socket that is non-blocking, close-on-exec, and has TCP_NODELAY.
   using OnAccept = std::function<void(Fd socket, const PeerAddress& peer)>;
 
-  /// Listens from now on, and accepts once the loop runs. The file of a Unix socket without a
-  /// listens on any more is replaced; anything else that is in the way is an error, as in
-  /// "address in use: 127.0.0.1:8080".
+  /// Starts listening; accepts once the loop runs. Replaces the file of a Unix socket without a
+  /// listener; other conflicts are errors, such as "address in use: 127.0.0.1:8080".
   static Result<std::unique_ptr<Acceptor>> Listen(Loop& loop, const ListenOptions& options,
                                                   OnAccept on_accept);
   /// Closes.
@@ -49,10 +48,10 @@ class Acceptor final : private Watcher {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  /// The real one, where port 0 was asked for.
+  /// The actual address, if port 0 was requested.
   [[nodiscard]] const ListenAddress& address() const { return address_; }
 
-  /// Accepts who has been waiting, then listens no more and removes the Unix socket's file.
+  /// Accepts the connections in the backlog, stops listening, and removes the Unix socket's file.
   void Close();
 
   [[nodiscard]] const AcceptorCounters& counters() const { return counters_; }
@@ -72,7 +71,7 @@ class Acceptor final : private Watcher {
   Loop& loop_;
   Fd socket_;
   ListenAddress address_;
-  struct stat file_{};  // Of the Unix socket: another's is not ours to remove.
+  struct stat file_{};  // Identifies the Unix socket's file, to remove only our own.
   OnAccept on_accept_;
   Fd reserve_;
   Timer retry_;

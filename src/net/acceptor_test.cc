@@ -78,7 +78,7 @@ class AcceptorTest : public ::testing::Test {
   std::vector<Accepted> accepted_;
 };
 
-TEST_F(AcceptorTest, WhoConnectsIsAcceptedWithItsAddress) {
+TEST_F(AcceptorTest, AConnectionIsAcceptedWithItsAddress) {
   const auto acceptor = MustListen({.address = {.host = "127.0.0.1"}});
   ASSERT_NE(acceptor->address().port, 0);
   const Fd client = Connect("127.0.0.1", acceptor->address().port);
@@ -126,7 +126,7 @@ TEST_F(AcceptorTest, AnIpv6AddressMeansIpv6Only) {
   EXPECT_FALSE(Connect("127.0.0.1", (*acceptor)->address().port));
 }
 
-TEST_F(AcceptorTest, WhoIsWaitingIsAcceptedBeforeItCloses) {
+TEST_F(AcceptorTest, TheBacklogIsAcceptedBeforeItCloses) {
   auto acceptor = MustListen({.address = {.host = "127.0.0.1"}});
   std::vector<Fd> clients;
   for (int i = 0; i < 20; ++i) {
@@ -166,7 +166,7 @@ TEST_F(AcceptorTest, AStaleUnixSocketIsReplaced) {
   EXPECT_TRUE(Connect(OnUnix().unix_path));
 }
 
-TEST_F(AcceptorTest, AUnixSocketThatSomebodyListensOnIsLeftAlone) {
+TEST_F(AcceptorTest, AUnixSocketInUseIsNotReplaced) {
   const auto acceptor = MustListen({.address = OnUnix()});
   const auto second = Listen({.address = OnUnix()});
   ASSERT_FALSE(second);
@@ -174,7 +174,7 @@ TEST_F(AcceptorTest, AUnixSocketThatSomebodyListensOnIsLeftAlone) {
   EXPECT_TRUE(Connect(OnUnix().unix_path));
 }
 
-TEST_F(AcceptorTest, AFileInTheWayIsLeftAlone) {
+TEST_F(AcceptorTest, AnExistingFileIsNotReplaced) {
   std::ofstream(OnUnix().unix_path) << "precious";
   const auto acceptor = Listen({.address = OnUnix()});
   ASSERT_FALSE(acceptor);
@@ -182,7 +182,7 @@ TEST_F(AcceptorTest, AFileInTheWayIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::exists(OnUnix().unix_path));
 }
 
-TEST_F(AcceptorTest, AnothersFileIsNotRemoved) {
+TEST_F(AcceptorTest, AForeignFileIsNotRemoved) {
   auto first = MustListen({.address = OnUnix()});
   std::filesystem::remove(OnUnix().unix_path);
   const auto second = MustListen({.address = OnUnix()});

@@ -13,19 +13,18 @@
 
 namespace sluice::net {
 
-/// Where to listen: an address of this machine and a port, or the path of a Unix socket.
+/// A listen address: an address of this machine and a port, or the path of a Unix socket.
 struct ListenAddress {
   std::string host{};  ///< A numeric address. Empty: every address of the machine, IPv4 and IPv6.
-  std::uint16_t port = 0;   ///< 0: whichever is free.
-  std::string unix_path{};  ///< Wins over host and port.
+  std::uint16_t port = 0;   ///< 0: any free port.
+  std::string unix_path{};  ///< Takes precedence over host and port.
 
   [[nodiscard]] bool is_unix() const { return !unix_path.empty(); }
   bool operator==(const ListenAddress&) const = default;
 };
 
-/// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (127.0.0.1), `:8080` or `*:8080` (every
-/// address) and `unix:/run/sluice.sock`. Other names are not looked up: which address they mean is
-/// not ours to guess.
+/// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (127.0.0.1), `:8080` or `*:8080` (every
+/// address) and `unix:/run/sluice.sock`. Other names are not resolved.
 [[nodiscard]] Result<ListenAddress> ParseListenAddress(std::string_view text);
 
 /// Formats an address so that ParseListenAddress can read it.
@@ -36,17 +35,17 @@ class PeerAddress {
  public:
   enum class Family : std::uint8_t { kUnix, kIpv4, kIpv6 };
 
-  PeerAddress() = default;  ///< Somebody at a Unix socket.
-  /// An IPv4 address that comes in IPv6's clothes (::ffff:1.2.3.4) is an IPv4 address.
+  PeerAddress() = default;  ///< A Unix socket.
+  /// An IPv4-mapped IPv6 address (::ffff:1.2.3.4) becomes an IPv4 address.
   explicit PeerAddress(const sockaddr_storage& address);
 
   [[nodiscard]] Family family() const { return family_; }
-  /// 4 or 16 bytes as they travel; none for Unix sockets.
+  /// 4 or 16 bytes in network byte order; empty for Unix sockets.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const;
   /// The address without its port: `10.0.0.1`, `2001:db8::1`, `unix`.
   [[nodiscard]] std::string_view text() const { return {text_.data(), text_size_}; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  /// Whether it is this very machine: 127.0.0.0/8, ::1, or a Unix socket.
+  /// Returns whether the peer is on this machine: 127.0.0.0/8, ::1, or a Unix socket.
   [[nodiscard]] bool is_local() const;
 
  private:

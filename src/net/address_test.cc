@@ -29,7 +29,7 @@ PeerAddress Peer(int family, const char* text, std::uint16_t port) {
   return PeerAddress(storage);
 }
 
-TEST(ListenAddressTest, EveryWayToWriteOneIsRead) {
+TEST(ListenAddressTest, EveryFormIsParsed) {
   struct Case {
     std::string text;
     ListenAddress expected;
@@ -53,7 +53,7 @@ TEST(ListenAddressTest, EveryWayToWriteOneIsRead) {
   }
 }
 
-TEST(ListenAddressTest, AnythingElseIsRefusedWithWhatWouldBeRight) {
+TEST(ListenAddressTest, OtherTextsAreRejectedWithTheExpectedForm) {
   const std::string long_path = "unix:/" + std::string(200, 'x');
   for (const auto& [text, message] : std::initializer_list<std::pair<std::string, const char*>>{
            {"", "port is missing"},
@@ -111,7 +111,7 @@ TEST(PeerAddressTest, Ipv4InIpv6IsIpv4) {
   EXPECT_TRUE(peer.is_local());
 }
 
-TEST(PeerAddressTest, SomebodyAtAUnixSocket) {
+TEST(PeerAddressTest, APeerOfAUnixSocket) {
   const PeerAddress peer;
   EXPECT_EQ(peer.text(), "unix");
   EXPECT_THAT(peer.bytes(), IsEmpty());

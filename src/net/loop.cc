@@ -17,13 +17,13 @@
 namespace sluice::net {
 namespace {
 
-// More than this at once, and what was put off to the turn's end would wait too long.
+// Maximum number of handlers per turn, so that actions at its end are not delayed too long.
 constexpr int kMostHandlersPerTurn = 1024;
 
 }  // namespace
 
 struct Loop::Core {
-  // One thread runs it: Asio then hands work from handler to handler without waking anybody.
+  // Concurrency hint: one thread runs it, so Asio needs no wake-ups between handlers.
   boost::asio::io_context context{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
       context.get_executor()};
@@ -45,7 +45,7 @@ void Loop::Run() {
 }
 
 bool Loop::RunUntil(const std::function<bool()>& done, SteadyTime deadline) {
-  Timer alarm(*this, [] {});  // Its turn is enough.
+  Timer alarm(*this, [] {});  // The wake-up itself suffices.
   alarm.Set(deadline);
   while (!done() && SteadyClock::Now() < deadline && !core_->stopped.load()) Turn();
   core_->stopped.store(false);
@@ -54,11 +54,10 @@ bool Loop::RunUntil(const std::function<bool()>& done, SteadyTime deadline) {
 
 void Loop::Turn() {
   core_->now.reset();
-  // Under load there is always something: then we never have to wait for the set within Asio's, and
-  // so not to arm and disarm that either.
+  // Under load there is always an event, so the nested epoll set is never armed and disarmed.
   const bool busy = core_->readiness.Poll() > 0;
   int handled = 0;
-  // Turn ends: asked for before the loop ran, or by the end of the last turn. They must not wait.
+  // Actions scheduled before the loop ran, or at the end of the last turn, must not wait.
   if (!busy && turn_ends_.empty()) {
     AwaitReadiness();
     core_->context.run_one();
@@ -68,7 +67,7 @@ void Loop::Turn() {
   RunTurnEnds();
 }
 
-// The next wait ends when something that is watched is ready, too.
+// Makes the next wait also end when a watched descriptor is ready.
 void Loop::AwaitReadiness() {
   if (core_->readiness.watched() == 0 || core_->awaits_readiness) return;
   if (!core_->readiness_fd.is_open()) core_->readiness_fd.assign(core_->readiness.fd());
@@ -84,7 +83,7 @@ void Loop::RunTurnEnds() {
   running_turn_ends_.swap(turn_ends_);
   for (TurnEnd* const turn_end : running_turn_ends_) {
     if (turn_end == nullptr) continue;  // Destroyed by one before it.
-    turn_end->asked_ = false;
+    turn_end->scheduled_ = false;
     turn_end->action_();
   }
   running_turn_ends_.clear();
@@ -123,14 +122,14 @@ TurnEnd::~TurnEnd() {
 }
 
 void TurnEnd::Schedule() {
-  if (asked_) return;
-  asked_ = true;
+  if (scheduled_) return;
+  scheduled_ = true;
   loop_.turn_ends_.push_back(this);
 }
 
 LoopThread::LoopThread()
     : thread_([this] {
-        pthread_setname_np(pthread_self(), "sluice-loop");  // For those who look at threads.
+        pthread_setname_np(pthread_self(), "sluice-loop");  // Thread name for debugging.
         loop_.Run();
       }) {}
 
@@ -140,7 +139,7 @@ LoopThread::~LoopThread() {
 }
 
 void LoopThread::Do(const std::function<void()>& function) {
-  // Shared: the setter may still be using it when the waiter has gone.
+  // Shared: the notifier may still use it after the waiter has returned.
   const auto done = std::make_shared<std::promise<void>>();
   loop_.Post([&function, done] {
     function();

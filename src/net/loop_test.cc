@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 
 SteadyTime Soon() { return SteadyClock::Now() + std::chrono::seconds(10); }
 
-TEST(LoopTest, WhatIsPostedRunsInOrder) {
+TEST(LoopTest, PostedFunctionsRunInOrder) {
   Loop loop;
   std::vector<int> seen;
   for (int i = 0; i < 3; ++i) loop.Post([&seen, i] { seen.push_back(i); });
@@ -42,7 +42,7 @@ TEST(LoopTest, OtherThreadsMayPostAndStop) {
   EXPECT_EQ(ran, 4000);
 }
 
-TEST(LoopTest, AStopBeforeRunIsNotForgotten) {
+TEST(LoopTest, AStopBeforeRunTakesEffect) {
   Loop loop;
   loop.Stop();
   loop.Run();
@@ -87,7 +87,7 @@ TEST(TurnEndTest, ItRunsOnceAfterEverythingElseOfTheTurn) {
   EXPECT_THAT(seen, ElementsAre("work", "work", "work", "end"));
 }
 
-TEST(TurnEndTest, AskedForBeforeTheLoopRunsItDoesNotWait) {
+TEST(TurnEndTest, ScheduledBeforeRunItDoesNotBlock) {
   Loop loop;
   int ran = 0;
   TurnEnd end(loop, [&] { ++ran; });
@@ -95,7 +95,7 @@ TEST(TurnEndTest, AskedForBeforeTheLoopRunsItDoesNotWait) {
   EXPECT_TRUE(loop.RunUntil([&] { return ran == 1; }, Soon()));
 }
 
-TEST(TurnEndTest, AskedForByItselfItRunsInTheNextTurn) {
+TEST(TurnEndTest, ScheduledByItselfItRunsInTheNextTurn) {
   Loop loop;
   int ran = 0;
   TurnEnd* self = nullptr;

@@ -29,7 +29,7 @@ void Loops::Post(const std::function<void(std::size_t index)>& function) {
 }
 
 void Loops::Do(const std::function<void(std::size_t index)>& function) {
-  // Shared: the last to count down may still be busy with it when the waiter has gone.
+  // Shared: the last notifier may still use it after the waiter has returned.
   const auto left = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(loops_.size()));
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     (*this)[i].Post([&function, left, i] {
@@ -45,7 +45,7 @@ bool Loops::TakePulse() {
   for (const auto& member : loops_) {
     // Relaxed: only the number matters.
     if (member->pulse.load(std::memory_order_relaxed) != member->asked) {
-      alive = false;  // It still owes the last answer; asking again would only pile up.
+      alive = false;  // The last probe is still pending.
       continue;
     }
     const std::uint64_t ask = ++member->asked;

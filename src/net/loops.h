@@ -11,22 +11,23 @@
 
 namespace sluice::net {
 
-/// The event loops that serve, each with its thread. Their number never changes.
+/// A fixed number of event loops, each with its own thread.
 class Loops {
  public:
-  /// 0: one for each core that this process may use.
+  /// 0: one per core available to this process.
   explicit Loops(std::size_t count);
 
   [[nodiscard]] std::size_t size() const { return loops_.size(); }
   [[nodiscard]] Loop& operator[](std::size_t index) { return loops_[index]->thread.loop(); }
 
-  /// Lets each loop run the function, in a later turn, with the loop's number. From any thread.
+  /// Runs the function on each loop, in a later turn, with the loop's index. May be called from any
+  /// thread.
   void Post(const std::function<void(std::size_t index)>& function);
-  /// The same, and waits for all. Not from one of the loops.
+  /// Runs the function on each loop and waits for all. Must not be called from one of the loops.
   void Do(const std::function<void(std::size_t index)>& function);
 
-  /// Whether every loop has made a turn since the last call (or since it was made). From one
-  /// thread.
+  /// Returns whether every loop has made a turn since the last call (or since construction). Must
+  /// be called from one thread.
   bool TakePulse();
 
  private:

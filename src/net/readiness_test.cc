@@ -69,7 +69,7 @@ TEST(WatchTest, AReadyDescriptorWakesTheLoop) {
   thread.Do([&] { bell.reset(); });
 }
 
-TEST(WatchTest, TimersAndPostsGoOnWhileDescriptorsKeepTheLoopBusy) {
+TEST(WatchTest, TimersAndPostsRunWhileDescriptorsKeepTheLoopBusy) {
   Loop loop;
   Bell bell(loop, EPOLLIN, {});
   bell.Ring();  // And rings on.

@@ -11,7 +11,7 @@
 namespace sluice::net {
 namespace {
 
-// What the handler touches: it runs on any thread, at any moment.
+// State used by the signal handler, which runs on any thread at any time.
 std::atomic<int> wake_fd{-1};
 std::atomic<bool> ending{false};
 std::atomic<bool> reload_asked{false};
@@ -66,7 +66,7 @@ Signals::~Signals() {
 
 void Signals::OnReady(std::uint32_t /*events*/) {
   std::uint64_t count = 0;
-  // Before the flags are looked at: what comes after them wakes us again.
+  // Reset before the flags are read: a later signal wakes the loop again.
   static_cast<void>(!read(event_.get(), &count, sizeof count));
   if (reload_asked.exchange(false) && actions_.on_reload) actions_.on_reload();
   if (ending.load() && actions_.on_end) std::exchange(actions_.on_end, nullptr)();

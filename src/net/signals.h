@@ -9,15 +9,15 @@
 
 namespace sluice::net {
 
-/// Signals of a server as events of a loop:
+/// Delivers signals as events of a loop:
 ///
-/// - SIGTERM, SIGINT: `on_end`, once. The second ends the process on the spot, as without a handler
-///   caught it, even if the loop is stuck.
-/// - SIGHUP: `on_reload`. Several that come together may count as one.
+/// - SIGTERM, SIGINT: `on_end`, once. A second one terminates the process immediately, even if the
+///   loop is stuck.
+/// - SIGHUP: `on_reload`. Several in quick succession may be merged.
 /// - SIGPIPE is ignored.
 ///
-/// Lives on the loop's thread. There is one at most at a time; it may be made before or after other
-/// threads. Destroyed, it puts back what it found.
+/// Lives on the loop's thread. At most one at a time; may be created before or after other threads.
+/// The destructor restores the previous handlers.
 class Signals final : private Watcher {
  public:
   struct Actions {
@@ -42,8 +42,7 @@ class Signals final : private Watcher {
   struct sigaction old_pipe_{};
 };
 
-/// Lets this process open as many files as it may: raises the soft limit to the hard one. Returns
-/// what the limit is now.
+/// Raises the soft limit of open files to the hard limit. Returns the new limit.
 std::size_t RaiseFileLimit();
 
 }  // namespace sluice::net

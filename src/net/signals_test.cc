@@ -35,7 +35,7 @@ void EndOn(int signal) {
   Exit(loop.RunUntil([&] { return ended == 1; }, SoonSignaled()));
 }
 
-TEST_F(SignalsDeathTest, SigtermAndSigintAskForTheEnd) {
+TEST_F(SignalsDeathTest, SigtermAndSigintRequestShutdown) {
   EXPECT_EXIT(EndOn(SIGTERM), ::testing::ExitedWithCode(kAsExpected), "");
   EXPECT_EXIT(EndOn(SIGINT), ::testing::ExitedWithCode(kAsExpected), "");
 }
@@ -52,7 +52,7 @@ void EndTwiceOn(int first, int second) {
   Exit(false);
 }
 
-TEST_F(SignalsDeathTest, TheSecondEndsTheProcessAtOnce) {
+TEST_F(SignalsDeathTest, ASecondSignalTerminatesTheProcess) {
   EXPECT_EXIT(EndTwiceOn(SIGTERM, SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
   EXPECT_EXIT(EndTwiceOn(SIGTERM, SIGINT), ::testing::KilledBySignal(SIGINT), "");
 }
@@ -95,7 +95,7 @@ void EndAfterSignals() {
   Exit(false);
 }
 
-TEST_F(SignalsDeathTest, AfterItSignalsMeanWhatTheyMeantBefore) {
+TEST_F(SignalsDeathTest, TheDestructorRestoresTheHandlers) {
   EXPECT_EXIT(EndAfterSignals(), ::testing::KilledBySignal(SIGTERM), "");
 }
 

@@ -31,13 +31,13 @@ using Endpoint = asio::generic::stream_protocol::endpoint;
 
 constexpr std::size_t kReadBytes = 64U << 10;
 
-// A peer that is gone without a word is noticed after about half a minute.
+// Keep-alive detects dead peers after about half a minute.
 constexpr int kKeepAliveIdleSeconds = 15;
 constexpr int kKeepAliveIntervalSeconds = 5;
 constexpr int kKeepAliveProbes = 3;
 
 void SetOption(int socket, int level, int name, int value) {
-  // What a kernel does not offer is done without.
+  // Best effort: not every kernel has every option.
   static_cast<void>(setsockopt(socket, level, name, &value, sizeof value));
 }
 
@@ -59,7 +59,7 @@ std::string Reason(const error_code& error) {
 
 }  // namespace
 
-// Lives on while Asio holds operations of it; what they find then is that `events_` is gone.
+// Outlives the Stream while Asio has pending operations, which then find `events_` null.
 class Stream::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Loop& loop, StreamOptions options, StreamEvents& events)
@@ -103,7 +103,7 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
     events.OnEnded(reason);
   }
 
-  // Runs `next` unless the stream is over, or `error` ends it.
+  // Runs `next` unless the stream has ended or `error` is set.
   template <typename Next>
   void Continue(const error_code& error, const Next& next) {
     if (events_ == nullptr) return;
@@ -201,7 +201,7 @@ class Stream::Core : public std::enable_shared_from_this<Core> {
 
   Loop& loop_;
   StreamOptions options_;
-  StreamEvents* events_;  // Null: over.
+  StreamEvents* events_;  // Null: ended.
   Socket socket_;
   asio::ip::tcp::resolver resolver_;
   std::optional<asio::ssl::context> tls_context_;

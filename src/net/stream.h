@@ -11,45 +11,45 @@
 
 namespace sluice::net {
 
-/// TLS 1.2 or newer, as a client.
+/// Client options of TLS (1.2 or newer).
 struct TlsOptions {
   bool enabled = false;
-  std::string ca_file{};      ///< Trusted authorities, PEM. Empty: those of the system.
+  std::string ca_file{};      ///< Trusted CAs, PEM. Empty: the system's.
   std::string cert_file{};    ///< Client certificate, PEM, with its chain; if requested.
   std::string key_file{};     ///< Its private key, PEM.
   std::string server_name{};  ///< Expected name in the server's certificate. Empty: the host.
-  bool verify = true;         ///< False: anybody may pose as the server.
+  bool verify = true;         ///< False: the server's identity is not verified.
 };
 
 struct StreamOptions {
   std::string host{};  ///< A name or an address.
   std::uint16_t port = 0;
-  std::string unix_socket{};  ///< A path; wins over host and port.
+  std::string unix_socket{};  ///< A path; takes precedence over host and port.
   TlsOptions tls{};
-  Micros connect_timeout = std::chrono::seconds(1);  ///< For names, connection and TLS together.
+  Micros connect_timeout =
+      std::chrono::seconds(1);  ///< Name resolution, connection and TLS handshake together.
 };
 
-/// Events of a stream. They run on the loop's thread, never inside a call of the stream.
+/// Events of a stream. Called on the loop's thread, never inside functions of the stream.
 class StreamEvents {
  public:
   virtual void OnConnected() = 0;
-  /// Some bytes; good until it returns.
+  /// Received bytes; valid until it returns.
   virtual void OnData(std::string_view bytes) = 0;
-  /// The whole of the last Write has been given to the kernel.
+  /// The last Write was passed to the kernel completely.
   virtual void OnWritten() = 0;
-  /// There never was a connection, or it is over. The last event.
+  /// The connection failed or ended. The last event.
   virtual void OnEnded(const std::string& reason) = 0;
 
  protected:
   ~StreamEvents() = default;
 };
 
-/// One outgoing connection, over TCP, a Unix socket or TLS: connects once, and when it ends it
-/// stays ended. Lives on its loop's thread. Names are looked up on a thread of Asio's, everything
-/// else happens on the loop. TCP connections have Nagle's delay off and keep-alive on.
+/// One outgoing connection over TCP, a Unix socket or TLS. Connects once and does not reconnect.
+/// Lives on its loop's thread. Names are resolved on a thread of Asio; everything else runs on the
+/// loop. TCP connections use TCP_NODELAY and keep-alive.
 ///
-/// The bytes on their way belong to the stream, so it may be destroyed at any time, inside its own
-/// events too; after that there are no more events.
+/// May be destroyed at any time, also inside its own events; there are no events afterwards.
 class Stream {
  public:
   Stream(Loop& loop, StreamOptions options, StreamEvents& events);
@@ -57,8 +57,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Takes all of `bytes` and leaves an empty string with room in it. Only after OnConnected, and
-  /// one at a time: the next after OnWritten.
+  /// Swaps `bytes` with an empty buffer and writes them. Only after OnConnected, and one at a time:
+  /// the next one after OnWritten.
   void Write(std::string& bytes);
   [[nodiscard]] bool writing() const;
 

@@ -8,20 +8,19 @@
 namespace sluice::net {
 namespace {
 
-// Lest two clocks that round differently make it spin.
+// Margin against spinning because of different rounding of clocks.
 constexpr Micros kShortest{1};
-// Asio counts nanoseconds, which overflow sooner than our times; who wakes too early is armed
-// again.
+// Asio's nanoseconds overflow earlier than our times; a timer that fires too early is re-armed.
 constexpr Micros kLongest = std::chrono::hours(1);
 
 }  // namespace
 
-// Outlives the Timer by as much as Asio still holds of it.
+// Outlives the Timer while Asio has a pending wait.
 struct Timer::Alarm : std::enable_shared_from_this<Timer::Alarm> {
   Alarm(Loop& its_loop, std::function<void()> its_action)
       : loop(its_loop), action(std::move(its_action)), timer(its_loop.context()) {}
 
-  // Has Asio wake us at `due` or before; what comes too early is armed again.
+  // Arms Asio's timer for `due` or earlier; it is re-armed if it fires too early.
   void Arm() {
     if (armed <= due) return;
     armed = due;
@@ -44,7 +43,7 @@ struct Timer::Alarm : std::enable_shared_from_this<Timer::Alarm> {
   std::function<void()> action;
   boost::asio::steady_timer timer;
   SteadyTime due = SteadyTime::max();    // max(): not set.
-  SteadyTime armed = SteadyTime::max();  // max(): Asio has nothing.
+  SteadyTime armed = SteadyTime::max();  // max(): not armed.
 };
 
 Timer::Timer(Loop& loop, std::function<void()> action)

@@ -11,8 +11,8 @@ namespace sluice::net {
 /// Runs its action once after each Set, in a turn whose Now() is not before the time. Lives on the
 /// loop's thread.
 ///
-/// Made for deadlines that are put off far more often than they pass: moving one to a later time,
-/// or cancelling it, is an assignment.
+/// Optimized for deadlines that are usually postponed: setting a later time, or canceling, is an
+/// assignment.
 class Timer {
  public:
   Timer(Loop& loop, std::function<void()> action);
@@ -21,9 +21,9 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  /// In place of what was set before.
+  /// Sets the time, replacing the previous one.
   void Set(SteadyTime when);
-  /// The action does not run any more, even if its time has come in this turn.
+  /// The action does not run, even if it is due in this turn.
   void Cancel();
 
  private:

@@ -35,7 +35,7 @@ TEST_F(TimerTest, ItFiresOnceNotBeforeItsTime) {
   EXPECT_GE(when_, due);
 }
 
-TEST_F(TimerTest, ItCanBePutOff) {
+TEST_F(TimerTest, ItCanBePostponed) {
   const SteadyTime due = SteadyClock::Now() + milliseconds(30);
   timer_.Set(due - milliseconds(25));
   timer_.Set(due);
@@ -68,7 +68,7 @@ TEST_F(TimerTest, ATimeInThePastFiresInALaterTurn) {
   EXPECT_EQ(fired_, 1);
 }
 
-TEST_F(TimerTest, TheFarthestTimeIsNoProblem) {
+TEST_F(TimerTest, TheMaximumTimeIsSupported) {
   timer_.Set(SteadyTime::max() - Micros{1});
   RunFor(milliseconds(5));
   EXPECT_EQ(fired_, 0);

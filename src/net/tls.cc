@@ -77,7 +77,7 @@ std::optional<std::string> ExpectServer(const TlsOptions& options, const std::st
   X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const bool expects =
       !options.verify || X509_VERIFY_PARAM_set1_host(expected, name.c_str(), name.size()) == 1;
-  // Which of its certificates a server shows depends on the name it is called by.
+  // SNI: the server selects its certificate by this name.
   if (!expects || SSL_set_tlsext_host_name(connection, name.c_str()) != 1) {
     return "tls: not a server's name: " + name;
   }

@@ -11,15 +11,15 @@
 
 namespace sluice::net {
 
-/// Makes `context` what the options say. Returns what is wrong with them, if anything.
+/// Applies the options to `context`. Returns an error message, or nothing.
 [[nodiscard]] std::optional<std::string> ConfigureTls(const TlsOptions& options,
                                                       boost::asio::ssl::context& context);
 
-/// Tells one connection whom it should reach. Returns what is wrong with the name, if anything.
+/// Sets the expected server name of a connection. Returns an error message, or nothing.
 [[nodiscard]] std::optional<std::string> ExpectServer(const TlsOptions& options,
                                                       const std::string& host, SSL* connection);
 
-/// Why a handshake failed: what is wrong with the certificate, or else `error`.
+/// Returns the reason of a failed handshake: the certificate's problem, or else `error`.
 [[nodiscard]] std::string HandshakeFailure(SSL* connection, const boost::system::error_code& error);
 
 }  // namespace sluice::net

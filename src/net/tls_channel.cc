@@ -13,11 +13,11 @@
 
 namespace sluice::net {
 
-/// Where OpenSSL reads from and writes to: a channel's input and output.
+/// The BIO between OpenSSL and a channel's buffers.
 struct TlsPipe {
   static TlsChannel& ChannelOf(BIO* bio) { return *static_cast<TlsChannel*>(BIO_get_data(bio)); }
 
-  static int Read(BIO* bio, char* room, std::size_t size, std::size_t* read) {
+  static int Read(BIO* bio, char* buffer, std::size_t size, std::size_t* read) {
     std::string_view& input = ChannelOf(bio).input_;
     BIO_clear_retry_flags(bio);
     *read = std::min(size, input.size());
@@ -25,7 +25,7 @@ struct TlsPipe {
       BIO_set_retry_read(bio);
       return 0;
     }
-    std::memcpy(room, input.data(), *read);
+    std::memcpy(buffer, input.data(), *read);
     input.remove_prefix(*read);
     return 1;
   }
@@ -58,10 +58,10 @@ namespace {
 
 // The first byte of a record that carries a handshake.
 constexpr char kHandshakeRecord = 0x16;
-// Of an output buffer, for the next records.
+// Capacity of an output buffer that is kept.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
-// Whatever others left there would be taken for ours. To look is cheaper than to clear.
+// Stale errors in the queue would be attributed to this call. Checking is cheaper than clearing.
 void ForgetErrors() {
   if (ERR_peek_error() != 0) ERR_clear_error();
 }
@@ -82,7 +82,7 @@ std::string Rfc2253(const X509_NAME* name) {
   return copy;
 }
 
-// The last of several is the closest.
+// The last error is the most specific.
 std::string CommonName(const X509_NAME* name) {
   int last = -1;
   for (int i = -1; (i = X509_NAME_get_index_by_NID(name, NID_commonName, i)) >= 0;) last = i;
@@ -129,8 +129,8 @@ std::string_view TlsChannel::protocol() const {
   return {reinterpret_cast<const char*>(name), size};
 }
 
-std::string_view TlsChannel::Open(std::string_view sealed, std::span<char> room) {
-  assert(room.size() >= sealed.size() + kMostHeldBack);
+std::string_view TlsChannel::Open(std::string_view sealed, std::span<char> buffer) {
+  assert(buffer.size() >= sealed.size() + kMaxBuffered);
   if (state_ == State::kEnded || state_ == State::kFailed || sealed.empty()) return {};
   if (!std::exchange(heard_, true) && sealed.front() != kHandshakeRecord) {
     state_ = State::kFailed;
@@ -143,7 +143,7 @@ std::string_view TlsChannel::Open(std::string_view sealed, std::span<char> room)
   std::size_t size = 0;
   std::size_t read = 0;
   // Until OpenSSL has taken everything and asks for more.
-  while (SSL_read_ex(ssl_, room.data() + size, room.size() - size, &read) == 1) size += read;
+  while (SSL_read_ex(ssl_, buffer.data() + size, buffer.size() - size, &read) == 1) size += read;
   if (!established_ && SSL_is_init_finished(ssl_) == 1) {
     established_ = true;
     state_ = State::kOpen;
@@ -158,7 +158,7 @@ std::string_view TlsChannel::Open(std::string_view sealed, std::span<char> room)
       Fail();
   }
   input_ = {};
-  return {room.data(), size};
+  return {buffer.data(), size};
 }
 
 bool TlsChannel::Seal(std::string_view plain) {

@@ -13,34 +13,34 @@
 
 namespace sluice::net {
 
-/// The identity in a client's verified certificate.
+/// The subject of a client's verified certificate.
 struct TlsSubject {
-  std::string name{};         ///< The whole subject as RFC 2253 writes it; empty: no certificate.
-  std::string common_name{};  ///< Its CN, if it has one that can be printed.
+  std::string name{};  ///< The whole subject in the format of RFC 2253; empty: no certificate.
+  std::string common_name{};  ///< The CN, if present and printable.
 };
 
-/// Why there is no TLS with a client.
+/// The reason of a failed TLS connection.
 enum class TlsFailure : std::uint8_t {
   kNotTls,         ///< The first bytes are not TLS.
-  kNothingShared,  ///< No version, cipher or ALPN protocol that both would speak.
-  kNoCertificate,  ///< The client showed none, and had to.
+  kNothingShared,  ///< No common version, cipher or ALPN protocol.
+  kNoCertificate,  ///< The client sent none, although one is required.
   kBadCertificate,
-  kRefused,  ///< The client broke off; most don't trust our certificate.
-  kBroken,   ///< The peer violates the protocol, or its data was tampered with.
+  kRefused,  ///< Aborted by the client; most do not trust the server's certificate.
+  kBroken,   ///< A violation of the protocol, or corrupted data.
 };
 
 /// The server's side of one TLS connection without its socket: bytes in, bytes out. Lives on one
-/// thread, and never waits. It buffers incomplete records, 16 KiB at most.
+/// thread; never blocks. Buffers incomplete records, at most 16 KiB.
 class TlsChannel {
  public:
   enum class State : std::uint8_t {
     kHandshake,
     kOpen,
-    kEnded,  ///< The client will say nothing more, but may be talked to.
+    kEnded,  ///< The client has closed its direction; output is still possible.
     kFailed,
   };
-  /// More plain text than there are sealed bytes may come out: what had been held back.
-  static constexpr std::size_t kMostHeldBack = std::size_t{17} << 10;
+  /// Maximum plain text of an Open beyond the size of its input, from buffered records.
+  static constexpr std::size_t kMaxBuffered = std::size_t{17} << 10;
 
   explicit TlsChannel(std::shared_ptr<const TlsContext> context);
   ~TlsChannel();
@@ -48,9 +48,9 @@ class TlsChannel {
   TlsChannel& operator=(const TlsChannel&) = delete;
 
   [[nodiscard]] State state() const { return state_; }
-  /// Whether the handshake has succeeded at some time.
+  /// True once the handshake has succeeded.
   [[nodiscard]] bool established() const { return established_; }
-  /// Of meaning in kFailed.
+  /// Valid in kFailed.
   [[nodiscard]] TlsFailure failure() const { return failure_; }
   [[nodiscard]] const TlsContext& context() const { return *context_; }
 
@@ -58,18 +58,20 @@ class TlsChannel {
 
   [[nodiscard]] bool resumed() const;
   [[nodiscard]] TlsSubject subject() const;
-  /// The protocol that ALPN chose; empty: none.
+  /// The protocol selected by ALPN; empty: none.
   [[nodiscard]] std::string_view protocol() const;
 
-  /// Takes all of what came over the network, and returns what the client said with it, in `room`,
-  /// which has kMostHeldBack bytes more than `sealed`. What is to be answered, by a handshake or an
-  /// alert, is added to the output.
-  std::string_view Open(std::string_view sealed, std::span<char> room);
+  /// Decrypts input from the network. Returns the plain text in `buffer`, which must be
+  /// kMaxBuffered bytes larger than `sealed`. Handshake messages and alerts are appended to the
+  /// output.
+  std::string_view Open(std::string_view sealed, std::span<char> buffer);
 
-  /// Adds to the output what the client shall read. Only once established. False: it has failed.
+  /// Encrypts `plain` and appends it to the output. Precondition: established. Returns false if the
+  /// channel has failed.
   bool Seal(std::string_view plain);
 
-  /// Adds the farewell. False: it has been said, or can't be.
+  /// Appends the close_notify alert to the output. Returns false if it was sent before, or can't
+  /// be.
   bool End();
 
   /// Encrypted bytes to be sent; the caller reports with Sent how many were.
@@ -88,10 +90,10 @@ class TlsChannel {
   TlsFailure failure_ = TlsFailure::kBroken;
   bool heard_ = false;
   bool established_ = false;
-  bool ended_ = false;      // By us.
-  std::string_view input_;  // Not read yet, while Open runs.
+  bool ended_ = false;      // close_notify was sent.
+  std::string_view input_;  // Unprocessed input while Open runs.
   std::string output_;
-  std::size_t sent_ = 0;  // So much of the output.
+  std::size_t sent_ = 0;  // Bytes of the output that were sent.
 };
 
 }  // namespace sluice::net

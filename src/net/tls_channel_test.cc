@@ -65,7 +65,7 @@ class TlsChannelTest : public ::testing::Test {
     const auto files = authority_.Issue("server");
     options_.certificate = files.certificate;
     options_.key = files.key;
-    room_.resize(TlsChannel::kMostHeldBack + (std::size_t{1} << 20));
+    room_.resize(TlsChannel::kMaxBuffered + (std::size_t{1} << 20));
   }
 
   std::unique_ptr<TlsChannel> NewChannel() {
@@ -110,7 +110,7 @@ class TlsChannelTest : public ::testing::Test {
   std::vector<char> room_;
 };
 
-TEST_F(TlsChannelTest, BothSidesUnderstandEachOther) {
+TEST_F(TlsChannelTest, BothSidesExchangeData) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const auto channel = NewChannel();
     Client client({.ca = authority_.certificate(), .version = version});
@@ -123,7 +123,7 @@ TEST_F(TlsChannelTest, BothSidesUnderstandEachOther) {
   }
 }
 
-TEST_F(TlsChannelTest, BytesMayComeInAnyPieces) {
+TEST_F(TlsChannelTest, InputMayBeSplitAnywhere) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -161,7 +161,7 @@ TEST_F(TlsChannelTest, BytesMayComeInAnyPieces) {
   }
 }
 
-TEST_F(TlsChannelTest, WhatComesWithTheEndOfTheHandshakeIsRead) {
+TEST_F(TlsChannelTest, DataAfterTheHandshakeIsRead) {
   const auto channel = NewChannel();
   Client client({.version = TLS1_3_VERSION});
   client.Handshake();
@@ -209,7 +209,7 @@ TEST_F(TlsChannelTest, GarbageThatBeginsLikeTlsIsRefused) {
   EXPECT_EQ(channel->failure(), TlsFailure::kBroken);
 }
 
-TEST_F(TlsChannelTest, WhatSomebodyChangedOnTheWayIsRefused) {
+TEST_F(TlsChannelTest, TamperedRecordsAreRejected) {
   const auto channel = NewChannel();
   Client client({});
   ASSERT_TRUE(Connect(*channel, client));
@@ -221,7 +221,7 @@ TEST_F(TlsChannelTest, WhatSomebodyChangedOnTheWayIsRefused) {
   EXPECT_FALSE(channel->output().empty()) << "an alert";
 }
 
-TEST_F(TlsChannelTest, AClientThatDoesNotTrustUsBreaksOff) {
+TEST_F(TlsChannelTest, AClientThatDistrustsTheCertificateAborts) {
   const testing::Authority other("Somebody else");
   const auto channel = NewChannel();
   Client client({.ca = other.certificate()});
@@ -315,7 +315,7 @@ TEST_F(TlsChannelTest, AClientIsKnownByItsCertificate) {
   }
 }
 
-TEST_F(TlsChannelTest, ATicketIsNoGoodOnceTheCertificateHasExpired) {
+TEST_F(TlsChannelTest, ATicketIsRejectedOnceTheCertificateHasExpired) {
   TrustClientsOf(authority_, ClientCertificates::kRequired);
   const auto files = authority_.Issue("old", {.ends_in_seconds = -1});
   static_cast<void>(NewChannel());
@@ -334,7 +334,7 @@ TEST_F(TlsChannelTest, ATicketIsNoGoodOnceTheCertificateHasExpired) {
   SSL_SESSION_free(session);
 }
 
-TEST_F(TlsChannelTest, ANameThatCannotBePrintedIsNone) {
+TEST_F(TlsChannelTest, AnUnprintableNameIsIgnored) {
   TrustClientsOf(authority_, ClientCertificates::kRequired);
   const auto channel = NewChannel();
   Client client({.identity = authority_.Issue("odd", {.common_name = "line\nbreak"})});
@@ -359,7 +359,7 @@ TEST_F(TlsChannelTest, AnOptionalCertificateThatIsMissingLeavesTheSubjectEmpty) 
   EXPECT_EQ(channel->subject().name, "");
 }
 
-TEST_F(TlsChannelTest, ACertificateOfSomebodyElseIsRefused) {
+TEST_F(TlsChannelTest, ACertificateOfAnotherAuthorityIsRejected) {
   testing::Authority other("Somebody else");
   for (const auto how : {ClientCertificates::kOptional, ClientCertificates::kRequired}) {
     context_.reset();

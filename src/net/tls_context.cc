@@ -14,10 +14,9 @@
 namespace sluice::net {
 namespace {
 
-// Of TLS 1.2: those with forward secrecy that also prove that nothing was changed. Those of 1.3 are
-// all like that.
+// Ciphers of TLS 1.2 with forward secrecy and authenticated encryption; all of TLS 1.3 have both.
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
-// Sessions of other servers that have the same authority are not ours.
+// Separates our sessions from those of other servers with the same CA.
 constexpr unsigned char kSessionContext[] = "sluice";
 
 Error Wrong(std::string_view option, const std::string& what) {
@@ -31,7 +30,7 @@ std::string TakeReason() {
   return reason != nullptr ? reason : "OpenSSL gives no reason";
 }
 
-// What OpenSSL says of a file that is not there is hard to read.
+// OpenSSL's message for a missing file is hard to read.
 Result<bool> CheckReadable(std::string_view option, const std::string& path) {
   constexpr std::size_t kMaxBundle = std::size_t{16} << 20;
   const auto content = ReadFile(path, kMaxBundle);
@@ -46,8 +45,8 @@ int NoPassphrase(char* /*room*/, int /*size*/, int /*writes*/, void* asked) {
   return -1;
 }
 
-// A resumed session is not asked for its certificate again, and its next ticket is as good as new:
-// without this, a client could go on with a certificate long after it expired.
+// A resumed session is not verified again and gets a new ticket: without this, a client could
+// continue with a certificate long after it expired.
 SSL_TICKET_RETURN UseTicket(SSL* /*connection*/, SSL_SESSION* session,
                             const unsigned char* /*key_name*/, std::size_t /*key_name_size*/,
                             SSL_TICKET_STATUS status, void* /*argument*/) {

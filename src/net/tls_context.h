@@ -14,30 +14,29 @@ namespace sluice::net {
 
 enum class TlsVersion : std::uint8_t { k12, k13 };
 
-/// Whether clients are asked who they are. One that shows a certificate which is not good is turned
-/// away in either case.
+/// Whether clients must have a certificate. An invalid certificate is always rejected.
 enum class ClientCertificates : std::uint8_t { kOff, kOptional, kRequired };
 
-/// How a server speaks TLS. Files are PEM.
+/// TLS options of a server. Files are PEM.
 struct TlsServerOptions {
-  std::string certificate{};  ///< A file: the certificate, then those that lead to its authority.
-  std::string key{};          ///< A file. Empty: it is in the file of the certificate.
+  std::string certificate{};  ///< File with the certificate, followed by its chain.
+  std::string key{};          ///< File with the key. Empty: in the certificate's file.
   TlsVersion minimum = TlsVersion::k12;
   ClientCertificates client_certificates = ClientCertificates::kOff;
-  std::string client_ca{};  ///< A file: whose certificates of clients are good.
-  /// Protocols in the server's order of preference ("http/1.1"). A client that offers others only
-  /// is turned away; one that offers none is not asked.
+  std::string client_ca{};  ///< File with the CAs of client certificates.
+  /// Protocols in order of preference ("http/1.1"). A client that offers only others is rejected;
+  /// one without ALPN is accepted.
   std::vector<std::string> alpn{};
   std::string plain_answer{};  ///< Sent as it is to clients that don't speak TLS.
 };
 
-/// The server's side of TLS, ready for any number of connections: certificate, key, and the keys of
-/// its session tickets. Never changes: other files mean another context, and a client that resumes
-/// a session of the old one makes a full handshake. Thread-safe.
+/// The server's TLS context for any number of connections: certificate, key, and ticket keys.
+/// Immutable: changed files mean a new context, and clients that resume a session of the old one
+/// make a full handshake. Thread-safe.
 class TlsContext {
  public:
-  /// Reads all files. The message of an error begins with the name of the option that is wrong.
-  /// `now` is for what would be wrong later, or has been before: it is only warned of.
+  /// Reads all files. An error message begins with the name of the option. Certificates that are
+  /// expired or not yet valid at `now` cause only warnings.
   static Result<std::shared_ptr<const TlsContext>> Load(const TlsServerOptions& options,
                                                         WallTime now);
   ~TlsContext();
@@ -46,7 +45,7 @@ class TlsContext {
 
   [[nodiscard]] const TlsServerOptions& options() const { return options_; }
   [[nodiscard]] SSL_CTX* get() const { return context_; }
-  /// When the certificate stops being good.
+  /// The certificate's expiry.
   [[nodiscard]] WallTime expires() const { return expires_; }
   /// Warnings about a certificate that works, such as an expired one.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -62,7 +61,7 @@ class TlsContext {
                             const unsigned char* offered, unsigned offered_size, void* self);
 
   const TlsServerOptions options_;
-  std::string alpn_;  ///< As it travels.
+  std::string alpn_;  ///< In wire format.
   SSL_CTX* context_;
   WallTime expires_{};
   std::vector<std::string> warnings_;

@@ -42,14 +42,14 @@ TEST_F(TlsContextTest, GoodFilesAreLoaded) {
   EXPECT_LT((*context)->expires(), now + seconds(3700));
 }
 
-TEST_F(TlsContextTest, KeyAndCertificateMayLieInOneFile) {
+TEST_F(TlsContextTest, KeyAndCertificateMayBeInOneFile) {
   std::ifstream certificate(files_.certificate);
   std::ifstream key(files_.key);
   std::ofstream(authority_.File("both.pem")) << key.rdbuf() << certificate.rdbuf();
   EXPECT_EQ(Diagnostic({.certificate = authority_.File("both.pem")}), "none");
 }
 
-TEST_F(TlsContextTest, FilesThatAreNotThereAreNamed) {
+TEST_F(TlsContextTest, MissingFilesAreNamed) {
   EXPECT_EQ(Diagnostic({.certificate = "/nowhere/c.pem"}),
             "certificate: /nowhere/c.pem can't be read: No such file or directory");
   EXPECT_THAT(Diagnostic({.certificate = files_.certificate, .key = "/nowhere/k.pem"}),
@@ -61,7 +61,7 @@ TEST_F(TlsContextTest, FilesThatAreNotThereAreNamed) {
               StartsWith("client_ca: /nowhere/ca.pem can't be read"));
 }
 
-TEST_F(TlsContextTest, FilesThatHoldSomethingElseAreNamed) {
+TEST_F(TlsContextTest, InvalidFilesAreNamed) {
   const std::string other = Write("other.pem", "hello\n");
   EXPECT_THAT(Diagnostic({.certificate = other, .key = files_.key}),
               StartsWith("certificate: " + other + " holds no certificate in PEM"));
@@ -87,7 +87,7 @@ TEST_F(TlsContextTest, NoPassphraseIsPromptedFor) {
               HasSubstr("needs a passphrase"));
 }
 
-TEST_F(TlsContextTest, CertificatesOutOfTheirTimeAreOnlyWarnedOf) {
+TEST_F(TlsContextTest, ExpiredCertificatesCauseOnlyWarnings) {
   const auto old = authority_.Issue("old", {.ends_in_seconds = -60});
   const auto expired =
       TlsContext::Load({.certificate = old.certificate, .key = old.key}, TheSystemClock().Now());

@@ -9,9 +9,8 @@
 
 namespace sluice::redis {
 
-/// How long to wait before the next attempt: anything from nothing to a bound that doubles with
-/// each failure. The whole span is random, so that those who lost a server together don't come back
-/// together.
+/// Exponential backoff with full jitter: a random pause between 0 and a bound that doubles with
+/// each failure, so that clients of a failed server don't reconnect at the same time.
 class Backoff {
  public:
   Backoff(Micros min, Micros max) : min_(min), max_(max), bound_(min) {}

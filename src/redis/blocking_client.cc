@@ -11,7 +11,7 @@
 namespace sluice::redis {
 namespace {
 
-// Before a command is sent again that did not run.
+// Pause before a retry.
 constexpr Micros kRetryPause = std::chrono::milliseconds(20);
 
 }  // namespace

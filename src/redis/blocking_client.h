@@ -15,7 +15,7 @@
 
 namespace sluice::redis {
 
-/// A reply, which may be an error reply of Redis, or the reason why there is none.
+/// A reply (possibly an error reply of Redis) or the error of the call.
 class [[nodiscard]] CallResult {
  public:
   explicit CallResult(resp::Reply reply) : content_(std::move(reply)) {}
@@ -23,17 +23,17 @@ class [[nodiscard]] CallResult {
 
   [[nodiscard]] bool ok() const { return content_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  /// Only if ok; good as long as this is.
+  /// Precondition: ok(). Valid as long as this object.
   [[nodiscard]] resp::Value reply() const { return std::get_if<0>(&content_)->value(); }
-  /// Only if not ok.
+  /// Precondition: !ok().
   [[nodiscard]] const CallError& error() const { return *std::get_if<1>(&content_); }
 
  private:
   std::variant<resp::Reply, CallError> content_;
 };
 
-/// A Service of any topology with a loop and a thread of its own, for callers that can wait.
-/// Thread-safe: what several threads ask at the same time shares a write. Must outlive the calls.
+/// A blocking interface to a Service of any topology, with its own loop and thread. Thread-safe:
+/// concurrent calls share a write. Must outlive the calls.
 class BlockingClient {
  public:
   explicit BlockingClient(const Options& options);
@@ -41,15 +41,15 @@ class BlockingClient {
   BlockingClient(const BlockingClient&) = delete;
   BlockingClient& operator=(const BlockingClient&) = delete;
 
-  /// Sends one whole command, already encoded, to the server that has `key` (any server of a
-  /// cluster if it is empty). Returns after the timeout at the latest, give or take the time that
-  /// threads need to wake up. Until then it follows redirections, and sends a command again if the
-  /// reply proves that it did not run and that this may pass (LOADING, READONLY, CLUSTERDOWN).
+  /// Sends one encoded command to the server of `key` (any server of a cluster if it is empty) and
+  /// waits for the result, at most for the timeout plus the wake-up time of threads. Follows
+  /// redirections, and retries a command if the reply proves that it did not run and the error is
+  /// temporary (LOADING, READONLY, CLUSTERDOWN).
   CallResult Call(std::string_view command, Micros timeout, std::string_view key = {});
 
-  /// From any thread; numbers of one moment may be a little apart.
+  /// May be called from any thread; the counters are not one consistent snapshot.
   [[nodiscard]] Stats StatsApprox() const { return service_->StatsApprox(); }
-  /// The thread of its loop, for further connections of the same owner.
+  /// The loop's thread, for further connections of the same owner.
   [[nodiscard]] net::LoopThread& thread() { return thread_; }
 
  private:

@@ -27,7 +27,7 @@ TEST(BlockingClientTest, ItReturnsTheReply) {
   EXPECT_EQ(result.reply().text(), "hello");
 }
 
-TEST(BlockingClientTest, ItReturnsWhyThereIsNoReply) {
+TEST(BlockingClientTest, ItReturnsTheErrorOfACall) {
   Options options;
   options.port = testing::FreePort();
   BlockingClient client(options);

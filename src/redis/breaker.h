@@ -11,46 +11,45 @@
 
 namespace sluice::redis {
 
-/// When a node counts as failing, and how it is tried again.
+/// When a breaker opens, and how it probes.
 struct BreakerOptions {
   bool enabled = true;  ///< False: it never opens.
-  /// So many failures within `window` open it, if they are at least `least_percent` of the calls
-  /// that ended in that time: a few lost among very many are no reason to give up on a node.
+  /// Opens after this many failures within `window`, if they are at least `least_percent` of the
+  /// completed calls.
   std::uint32_t failures = 5;
   Micros window = std::chrono::seconds(10);
   std::uint32_t least_percent = 10;
-  /// Nothing but failures for so long opens it, too, however few they are.
+  /// Also opens if all calls have failed for this long, however few they are.
   Micros all_failing = std::chrono::milliseconds(200);
-  /// A call that took longer counts as failed. 0: none does.
+  /// Duration above which a call counts as failed. 0: disabled.
   Micros slow{0};
-  /// How long it stays open before calls are let through again, to try.
+  /// Time from opening to the first probes.
   Micros pause = std::chrono::milliseconds(500);
-  std::uint32_t probes = 3;     ///< So many of them at a time.
-  std::uint32_t successes = 2;  ///< So many in a row close it.
+  std::uint32_t probes = 3;     ///< Maximum number of concurrent probes.
+  std::uint32_t successes = 2;  ///< Consecutive successful probes that close it.
 };
 
-/// A circuit breaker of one node: while it is open, no call waits for a node that does not answer.
-/// Pure: events and times come from the caller. For one thread.
+/// The circuit breaker of one node: while it is open, calls fail immediately. Pure: events and
+/// times come from the caller. Not thread-safe.
 class Breaker {
  public:
   enum class State : std::uint8_t { kClosed, kOpen, kHalfOpen };
 
   explicit Breaker(const BreakerOptions& options) : options_(options) {}
 
-  /// Whether a call may be sent. If so, its end must be reported: by one of the next
-  /// three.
+  /// Returns whether a call may be sent. If so, one of the next three must report its end.
   [[nodiscard]] bool Admit(SteadyTime now);
   void Succeeded(SteadyTime now, Micros took);
   void Failed(SteadyTime now);
-  /// Nothing was learned: it was never sent.
+  /// Reports a call that was never sent.
   void Abandoned();
 
-  /// The node is back, as another event shows (a new connection, a reply to an older call):
-  /// calls are let through at once, to try.
+  /// Starts probing immediately, because another event (a new connection, a late reply) shows that
+  /// the node is back.
   void TryNow();
 
   [[nodiscard]] State state() const { return state_; }
-  /// How often it has opened.
+  /// Number of times that it has opened.
   [[nodiscard]] std::uint64_t opened() const { return opened_; }
 
  private:
@@ -74,7 +73,7 @@ class Breaker {
 
   // Closed.
   bool is_failing_ = false;   ///< The last call failed.
-  SteadyTime failing_since_;  ///< With no success in between.
+  SteadyTime failing_since_;  ///< Start of the current series of failures.
   std::array<Stretch, kStretches> stretches_{};
 
   // Open and half-open.

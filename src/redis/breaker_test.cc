@@ -66,7 +66,7 @@ TEST_F(BreakerTest, AFewAmongVeryManyDoNotOpenIt) {
   EXPECT_EQ(breaker_.state(), State::kClosed);
 }
 
-TEST_F(BreakerTest, NothingButFailuresForAWhileOpensItHoweverFew) {
+TEST_F(BreakerTest, OnlyFailuresForAWhileOpenItHoweverFew) {
   Succeed(1000);
   Fail();
   now_ += milliseconds(199);
@@ -77,7 +77,7 @@ TEST_F(BreakerTest, NothingButFailuresForAWhileOpensItHoweverFew) {
   EXPECT_EQ(breaker_.state(), State::kOpen);
 }
 
-TEST_F(BreakerTest, ASuccessInBetweenBeginsTheWhileAnew) {
+TEST_F(BreakerTest, ASuccessResetsTheSeriesOfFailures) {
   for (int i = 0; i < 4; ++i) {
     Fail();
     now_ += milliseconds(150);
@@ -86,7 +86,7 @@ TEST_F(BreakerTest, ASuccessInBetweenBeginsTheWhileAnew) {
   EXPECT_EQ(breaker_.state(), State::kClosed);
 }
 
-TEST_F(BreakerTest, SlowIsFailed) {
+TEST_F(BreakerTest, ASlowCallCountsAsFailed) {
   BreakerOptions options;
   options.slow = milliseconds(5);
   Breaker breaker(options);
@@ -97,7 +97,7 @@ TEST_F(BreakerTest, SlowIsFailed) {
   EXPECT_EQ(breaker.state(), State::kOpen);
 }
 
-TEST_F(BreakerTest, AfterAPauseAFewAreLetThroughAndCloseItIfTheySucceed) {
+TEST_F(BreakerTest, AfterAPauseSuccessfulProbesCloseIt) {
   Open();
   now_ += milliseconds(499);
   EXPECT_FALSE(breaker_.Admit(now_));
@@ -114,7 +114,7 @@ TEST_F(BreakerTest, AfterAPauseAFewAreLetThroughAndCloseItIfTheySucceed) {
   EXPECT_EQ(breaker_.state(), State::kClosed) << "what was before is forgotten";
 }
 
-TEST_F(BreakerTest, AFailedTrialOpensItAgainForAnotherPause) {
+TEST_F(BreakerTest, AFailedProbeOpensItAgain) {
   Open();
   now_ += milliseconds(500);
   ASSERT_TRUE(breaker_.Admit(now_));
@@ -127,7 +127,7 @@ TEST_F(BreakerTest, AFailedTrialOpensItAgainForAnotherPause) {
   EXPECT_TRUE(breaker_.Admit(now_));
 }
 
-TEST_F(BreakerTest, ATrialThatWasNeverSentMakesRoomForAnother) {
+TEST_F(BreakerTest, AnAbandonedProbeAllowsAnother) {
   Open();
   now_ += milliseconds(500);
   for (int i = 0; i < 10; ++i) {
@@ -137,7 +137,7 @@ TEST_F(BreakerTest, ATrialThatWasNeverSentMakesRoomForAnother) {
   EXPECT_EQ(breaker_.state(), State::kHalfOpen);
 }
 
-TEST_F(BreakerTest, AReplyToAnOlderCallOrANewConnectionIsReasonToTry) {
+TEST_F(BreakerTest, ALateReplyOrANewConnectionStartsProbing) {
   Open();
   breaker_.Succeeded(now_, kQuick);
   EXPECT_EQ(breaker_.state(), State::kHalfOpen);
@@ -152,7 +152,7 @@ TEST_F(BreakerTest, StatesHaveNames) {
   EXPECT_EQ(NameOf(State::kHalfOpen), "half_open");
 }
 
-TEST_F(BreakerTest, SwitchedOffItNeverOpens) {
+TEST_F(BreakerTest, DisabledItNeverOpens) {
   Breaker breaker(BreakerOptions{.enabled = false});
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(breaker.Admit(now_));

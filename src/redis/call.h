@@ -9,34 +9,31 @@
 
 namespace sluice::redis {
 
-/// Whether a command without a reply may have run.
-enum class Ran : std::uint8_t {
-  kNotSent,  ///< It did not: no byte of it was given to a connection.
-  kUnknown,  ///< It may have; sending it again may run it twice.
+/// Whether a command without a reply may have been executed.
+enum class Execution : std::uint8_t {
+  kNotSent,  ///< Not executed: no byte of it was passed to a connection.
+  kUnknown,  ///< Possibly executed; a retry might run it twice.
 };
 
 enum class Failure : std::uint8_t {
-  kQueueFull,       ///< Too many calls wait already. Not sent.
+  kQueueFull,       ///< Too many calls are queued. Not sent.
   kNotConnected,    ///< The deadline passed before there was a connection. Not sent.
-  kBreakerOpen,     ///< The server has failed lately, and is left alone for a moment. Not sent.
-  kRefused,         ///< Redis does not let us in: a wrong password, no such database. Not sent.
-  kTimeout,         ///< The deadline passed. Not sent if the connection was too slow to take it.
+  kBreakerOpen,     ///< The server's circuit breaker is open. Not sent.
+  kRefused,         ///< Redis refused the login: wrong password, unknown database. Not sent.
+  kTimeout,         ///< The deadline passed. May not have been sent if the connection was too slow.
   kConnectionLost,  ///< The connection ended before the reply came.
-  kProtocol,        ///< The server sent something that is not RESP; the connection was ended.
+  kProtocol,        ///< The server sent invalid RESP; the connection was closed.
   kClosed,          ///< The client was closed.
 };
 
-/// A stable name for logs and counters, such as "queue_full".
-[[nodiscard]] const char* FailureName(Failure failure) noexcept;
-
 struct CallError {
   Failure failure{};
-  Ran ran{};
-  std::string message{};  ///< For people; names the server, never the password.
+  Execution ran{};
+  std::string message{};  ///< For logs; has the server's address, never the password.
 };
 
-/// The result of a call: a reply, which may be an error reply of Redis, or the reason why there is
-/// none. Good until the handler returns.
+/// The result of a call: a reply (possibly an error reply of Redis) or an error. Valid until the
+/// handler returns.
 class Answer {
  public:
   explicit Answer(resp::Value reply) : reply_(reply) {}
@@ -45,9 +42,9 @@ class Answer {
   [[nodiscard]] bool ok() const { return error_ == nullptr; }
   explicit operator bool() const { return ok(); }
 
-  /// Only if ok.
+  /// Precondition: ok().
   [[nodiscard]] resp::Value reply() const { return reply_; }
-  /// Only if not ok.
+  /// Precondition: !ok().
   [[nodiscard]] const CallError& error() const { return *error_; }
 
  private:
@@ -55,7 +52,7 @@ class Answer {
   const CallError* error_ = nullptr;
 };
 
-/// When a call is given up.
+/// When a call times out.
 struct CallDeadline {
   // NOLINTNEXTLINE(google-explicit-constructor)
   CallDeadline(SteadyTime its_when, bool is_of_caller = false)

@@ -8,9 +8,9 @@ namespace sluice::redis {
 namespace {
 
 constexpr std::size_t kFirstSize = 64;
-// As many dead entries are cheaper to keep than to look for.
+// Up to this many stale deadlines are cheaper to keep than to remove.
 constexpr std::size_t kFew = 1024;
-// What an unusually long queue needed is given back.
+// Releases the memory of an unusually long queue.
 constexpr std::size_t kKeptBytes = 1U << 20;
 
 }  // namespace
@@ -21,7 +21,7 @@ void CallQueue::Push(std::string_view command, const CallDeadline& deadline, Han
                      SteadyTime now) {
   assert(!command.empty() && handler);
   if (end_ - first_ == calls_.size()) Grow();
-  Call& call = At(end_);
+  Entry& call = At(end_);
   call.handler = std::move(handler);
   call.deadline = deadline.when;
   call.pushed = now;
@@ -37,7 +37,7 @@ void CallQueue::Push(std::string_view command, const CallDeadline& deadline, Han
 }
 
 void CallQueue::Grow() {
-  std::vector<Call> larger(2 * calls_.size());
+  std::vector<Entry> larger(2 * calls_.size());
   for (std::uint64_t number = first_; number != end_; ++number) {
     larger[number & (larger.size() - 1)] = std::move(At(number));
   }
@@ -56,13 +56,13 @@ void CallQueue::TakeCommands(std::string& out) {
   unsent_ = end_;
 }
 
-// Takes the calls that timed out from among those that wait to be sent. The others get new numbers.
+// Removes timed-out calls from the unsent ones and renumbers the others.
 void CallQueue::CloseGaps() {
   std::size_t from = 0;
   std::size_t to = 0;
   std::uint64_t place = unsent_;
   for (std::uint64_t number = unsent_; number != end_; ++number) {
-    Call& call = At(number);
+    Entry& call = At(number);
     const std::size_t bytes = call.bytes;
     if (call.handler) {
       std::copy_n(commands_.begin() + static_cast<std::ptrdiff_t>(from), bytes,
@@ -82,7 +82,7 @@ void CallQueue::CloseGaps() {
 void CallQueue::CollectDeadlines() {
   deadlines_.clear();
   for (std::uint64_t number = first_; number != end_; ++number) {
-    const Call& call = At(number);
+    const Entry& call = At(number);
     if (call.handler && call.deadline != SteadyTime::max()) {
       deadlines_.push_back({call.deadline, number});
     }
@@ -97,8 +97,8 @@ Handler CallQueue::PopReplied() {
 
 bool CallQueue::IsWaiting(const Deadline& deadline) {
   if (deadline.number < first_ || deadline.number >= end_) return false;
-  // After PopUnsent a number may stand for another call, which has an entry of its own.
-  const Call& call = At(deadline.number);
+  // After PopUnsent a number may belong to another call, which has its own deadline entry.
+  const Entry& call = At(deadline.number);
   return call.handler && call.deadline == deadline.when;
 }
 
@@ -108,10 +108,11 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     std::pop_heap(deadlines_.begin(), deadlines_.end());
     deadlines_.pop_back();
     if (!IsWaiting(due)) continue;
-    Call& call = At(due.number);
+    Entry& call = At(due.number);
     const bool sent = due.number < unsent_;
-    out.push_back({std::exchange(call.handler, nullptr), sent ? Ran::kUnknown : Ran::kNotSent,
-                   call.pushed, call.callers_deadline});
+    out.push_back({std::exchange(call.handler, nullptr),
+                   sent ? Execution::kUnknown : Execution::kNotSent, call.pushed,
+                   call.callers_deadline});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;
@@ -123,14 +124,14 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
 void CallQueue::PopInFlight(std::vector<Ended>& out) {
   while (first_ != unsent_) {
     Handler handler = PopReplied();
-    if (handler) out.push_back({std::move(handler), Ran::kUnknown});
+    if (handler) out.push_back({std::move(handler), Execution::kUnknown});
   }
 }
 
 void CallQueue::PopUnsent(std::vector<Ended>& out) {
   for (std::uint64_t number = unsent_; number != end_; ++number) {
     Handler handler = std::exchange(At(number).handler, nullptr);
-    if (handler) out.push_back({std::move(handler), Ran::kNotSent});
+    if (handler) out.push_back({std::move(handler), Execution::kNotSent});
   }
   end_ = unsent_;
   commands_.clear();

@@ -11,17 +11,17 @@
 
 namespace sluice::redis {
 
-/// The calls of one connection, in order: first those that were sent and wait for their reply, then
-/// those that wait to be sent. Knows no sockets and no clock.
+/// The calls of one connection, in order: first those that were sent and wait for a reply, then
+/// unsent ones. No sockets, no clock.
 ///
-/// A sent call that timed out keeps its place without its handler, so that its late reply is not
-/// taken for that of the next one. In the steady state nothing is allocated.
+/// A sent call that timed out stays in the queue without its handler, so that its late reply is not
+/// matched to the next call. Does not allocate in the steady state.
 class CallQueue {
  public:
-  /// A call that is over, and whether it had been sent.
+  /// A call that ended without a reply.
   struct Ended {
     Handler handler;
-    Ran ran;
+    Execution ran;
     SteadyTime pushed{};
     bool callers_deadline = false;
   };
@@ -31,30 +31,29 @@ class CallQueue {
   void Push(std::string_view command, const CallDeadline& deadline, Handler handler,
             SteadyTime now = {});
 
-  /// Appends the commands of all calls that wait to be sent to `out`; they count as sent from here
-  /// on.
+  /// Appends the commands of all unsent calls to `out`; they count as sent from now on.
   void TakeCommands(std::string& out);
 
-  /// When the call was pushed that the next reply belongs to. Only if in_flight() > 0.
+  /// Returns when the oldest sent call was pushed. Precondition: in_flight() > 0.
   [[nodiscard]] SteadyTime OldestPushed() { return At(first_).pushed; }
-  /// Ends the call that the next reply belongs to. Its handler is empty if the call had timed out.
-  /// Only if in_flight() > 0.
+  /// Removes the oldest sent call, which the next reply belongs to. The handler is empty if the
+  /// call had timed out. Precondition: in_flight() > 0.
   [[nodiscard]] Handler PopReplied();
 
-  /// Ends the calls whose deadline is not after `now`.
+  /// Removes the calls whose deadline is not after `now`.
   void PopExpired(SteadyTime now, std::vector<Ended>& out);
-  /// Ends the calls that were sent. Those that wait to be sent stay.
+  /// Removes the sent calls. Unsent ones stay.
   void PopInFlight(std::vector<Ended>& out);
-  /// Ends the calls that wait to be sent.
+  /// Removes the unsent calls.
   void PopUnsent(std::vector<Ended>& out);
 
-  /// The earliest deadline of all calls that have one; SteadyTime::max() if there is none.
+  /// Returns the earliest deadline; SteadyTime::max() if there is none.
   [[nodiscard]] SteadyTime NextDeadline();
 
-  /// Whether the call that the next reply belongs to was sent and timed out.
+  /// True if the oldest sent call has timed out.
   [[nodiscard]] bool OldestTimedOut() { return in_flight() > 0 && !At(first_).handler; }
 
-  /// Whether any call that was sent is awaited. Linear.
+  /// Returns whether any sent call has not timed out. Linear.
   [[nodiscard]] bool AnyAwaited();
 
   [[nodiscard]] std::size_t size() const { return end_ - first_ - gaps_; }
@@ -63,7 +62,7 @@ class CallQueue {
   [[nodiscard]] std::size_t unsent_bytes() const { return commands_.size() - gap_bytes_; }
 
  private:
-  struct Call {
+  struct Entry {
     Handler handler{};  ///< Empty: timed out.
     SteadyTime deadline{};
     SteadyTime pushed{};
@@ -77,23 +76,23 @@ class CallQueue {
     bool operator<(const Deadline& other) const { return when > other.when; }  // Earliest on top.
   };
 
-  [[nodiscard]] Call& At(std::uint64_t number) { return calls_[number & (calls_.size() - 1)]; }
+  [[nodiscard]] Entry& At(std::uint64_t number) { return calls_[number & (calls_.size() - 1)]; }
   [[nodiscard]] bool IsWaiting(const Deadline& deadline);
   void Grow();
   void CloseGaps();
   void CollectDeadlines();
 
   // A ring: call number n lies at n modulo its size, a power of two.
-  std::vector<Call> calls_;
+  std::vector<Entry> calls_;
   std::uint64_t first_ = 0;
   std::uint64_t unsent_ = 0;
   std::uint64_t end_ = 0;
 
-  std::string commands_;       ///< Of the calls that wait to be sent, one after the other.
-  std::size_t gaps_ = 0;       ///< How many of them timed out,
-  std::size_t gap_bytes_ = 0;  ///< and what of `commands_` is theirs.
+  std::string commands_;       ///< Commands of the unsent calls, concatenated.
+  std::size_t gaps_ = 0;       ///< Unsent calls that timed out.
+  std::size_t gap_bytes_ = 0;  ///< Their bytes in `commands_`.
 
-  /// A heap. Those of calls that are over remain until they come up, or are too many.
+  /// A heap. Deadlines of finished calls remain until they reach the top or are too many.
   std::vector<Deadline> deadlines_;
 };
 

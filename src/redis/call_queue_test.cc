@@ -43,7 +43,8 @@ class CallQueueTest : public ::testing::Test {
   std::vector<std::string> NamesOf(const std::vector<CallQueue::Ended>& ended) {
     std::vector<std::string> names;
     for (const auto& call : ended) {
-      names.push_back((call.ran == Ran::kUnknown ? "sent " : "unsent ") + NameOf(call.handler));
+      names.push_back((call.ran == Execution::kUnknown ? "sent " : "unsent ") +
+                      NameOf(call.handler));
     }
     return names;
   }
@@ -118,7 +119,7 @@ TEST_F(CallQueueTest, DeadlinesNeedNotComeInOrder) {
   EXPECT_EQ(queue_.NextDeadline(), SteadyTime::max());
 }
 
-TEST_F(CallQueueTest, WhenAConnectionEndsTheUnsentRemain) {
+TEST_F(CallQueueTest, WhenAConnectionEndsUnsentCallsRemain) {
   Push("a");
   Push("b", At(10));
   Take();
@@ -131,7 +132,7 @@ TEST_F(CallQueueTest, WhenAConnectionEndsTheUnsentRemain) {
   EXPECT_EQ(Take(), "<c>");
 }
 
-TEST_F(CallQueueTest, TheUnsentCanBeGivenUp) {
+TEST_F(CallQueueTest, UnsentCallsCanBeRemoved) {
   Push("a");
   Take();
   Push("b", At(10));

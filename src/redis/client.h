@@ -16,23 +16,21 @@
 
 namespace sluice::redis {
 
-/// A connection to one Redis server that looks after itself: to the one that the options name, or,
-/// with sentinels, to the one that they say is the primary. They are asked anew at every connect;
-/// the server itself must say that it is the primary, too. As soon as a sentinel or the server says
-/// that it no longer is, nothing more is sent there, and calls wait for its successor.
+/// A self-healing connection to one Redis server: the one in the options or, with sentinels, the
+/// current primary. Sentinels are queried at every connect, and the server must confirm that it is
+/// the primary (ROLE). When a sentinel or the server reports that it no longer is, nothing more is
+/// sent to it, and calls wait for the new primary.
 ///
-/// Everything that is sent during one turn of the loop leaves in one write; replies are matched in
-/// order. It connects on first use, and again, with growing random pauses, whenever the connection
-/// is lost; meanwhile calls wait until their deadline. It never sends a call twice: an error says
-/// whether the call may have run. A call that timed out leaves the connection as it is; its late
-/// reply is thrown away. While the server's breaker is open (breaker.h), calls are refused at once
-/// but for a few that try. Replies such as LOADING, READONLY or NOSCRIPT are replies, for the
-/// caller to handle.
+/// All commands of one turn of the loop are sent in one write; replies are matched in order.
+/// Connects on first use, and reconnects with backoff whenever the connection is lost; meanwhile
+/// calls wait until their deadline. Never sends a call twice: an error says whether the call may
+/// have run. A timeout does not close the connection; the late reply is dropped. While the server's
+/// breaker is open (breaker.h), calls fail immediately, except for probes. Replies such as LOADING,
+/// READONLY or NOSCRIPT are passed to the caller.
 ///
 /// Lives on its loop's thread. Handlers run there, never inside Send. A handler may send and close,
-/// but not destroy the client. Commands whose replies don't come one for one (SUBSCRIBE, MONITOR,
-/// CLIENT REPLY) and those that change what the connection is (SELECT, AUTH, RESET) must not be
-/// sent.
+/// but not destroy the client. Commands without exactly one reply (SUBSCRIBE, MONITOR, CLIENT
+/// REPLY) and those that change the state of the connection (SELECT, AUTH, RESET) must not be sent.
 ///
 ///     std::string command;
 ///     resp::AppendCommand(command, {"INCR", "visits"});
@@ -48,15 +46,16 @@ class Client final : public Service {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Sends one whole command, already encoded; its bytes are copied.
+  /// Sends one encoded command; its bytes are copied.
   void Send(std::string_view command, const CallDeadline& deadline, Handler handler);
-  /// Sends ASKING right before it, or neither of them.
+  /// Sends ASKING directly before the command, or neither of them.
   void SendAsking(std::string_view command, const CallDeadline& deadline, Handler handler);
 
-  /// Gets the server's push messages (RESP3), such as those of CLIENT TRACKING.
+  /// Sets the handler of push messages (RESP3), such as those of CLIENT TRACKING.
   void OnPush(std::function<void(resp::Value)> handler);
-  /// Makes a subscriber of it: says SUBSCRIBE on every new connection. What the server says then,
-  /// in RESP2 too, are push messages. Before the first connect; see subscriber.h.
+  /// Makes this client a subscriber: sends SUBSCRIBE on every new connection. All messages of the
+  /// server are then push messages, also in RESP2. Must be called before the first connect; see
+  /// subscriber.h.
   void Subscribe(std::span<const std::string> channels);
 
   /// The server's protocol version; known once the client is ready.

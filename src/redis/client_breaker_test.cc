@@ -59,14 +59,14 @@ class ClientBreakerTest : public testing::ClientTest {
   std::string why_open_;
 };
 
-TEST_F(ClientBreakerTest, AServerThatIsGoneIsNotWaitedForAndIsAskedAgainWhenItIsBack) {
+TEST_F(ClientBreakerTest, CallsFailImmediatelyWhileTheServerIsDownAndRecover) {
   Client client(loop_, WithBreaker());
   Listen(client);
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Kill();
   const Outcome refused = AskUntilRefused(client);
   EXPECT_EQ(refused.error.failure, Failure::kBreakerOpen);
-  EXPECT_EQ(refused.error.ran, Ran::kNotSent);
+  EXPECT_EQ(refused.error.ran, Execution::kNotSent);
   EXPECT_THAT(refused.error.message, HasSubstr("left alone"));
   EXPECT_EQ(client.StatsApprox().breakers_open, 1U);
   EXPECT_EQ(client.StatsApprox().breaker_opened, 1U);
@@ -79,7 +79,7 @@ TEST_F(ClientBreakerTest, AServerThatIsGoneIsNotWaitedForAndIsAskedAgainWhenItIs
   EXPECT_EQ(states_.back(), kClosed);
 }
 
-TEST_F(ClientBreakerTest, ALateReplyLetsCallsTryAtOnce) {
+TEST_F(ClientBreakerTest, ALateReplyStartsProbingImmediately) {
   Options options = WithBreaker();
   options.stall_timeout = seconds(20);
   options.breaker.pause = seconds(1);
@@ -106,7 +106,7 @@ TEST_F(ClientBreakerTest, ClosesByItselfWithoutCalls) {
   EXPECT_TRUE(RunUntil([&] { return client.StatsApprox().breakers_closed == 1; }));
 }
 
-TEST_F(ClientBreakerTest, OnlyAFewTryAtATime) {
+TEST_F(ClientBreakerTest, OnlyAFewProbesRunAtATime) {
   Options options = WithBreaker();
   options.breaker.pause = Micros{0};
   options.breaker.probes = 2;
@@ -129,7 +129,7 @@ TEST_F(ClientBreakerTest, OnlyAFewTryAtATime) {
                                     Failure::kBreakerOpen, Failure::kBreakerOpen));
 }
 
-TEST_F(ClientBreakerTest, CallersInAHurryDoNotOpenIt) {
+TEST_F(ClientBreakerTest, ShortCallerTimeoutsDoNotOpenIt) {
   Client client(loop_, WithBreaker());
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Freeze();
@@ -180,7 +180,7 @@ TEST_F(ClientBreakerTest, CallersDeadlinesCountOnlyIfTheServerAnswersNothingAtAl
   EXPECT_EQ(client.StatsApprox().breaker_opened, 1U);
 }
 
-TEST_F(ClientBreakerTest, RepliesOfAServerThatCanNotServeOpenIt) {
+TEST_F(ClientBreakerTest, ErrorsOfAServerThatCannotServeOpenIt) {
   Client client(loop_, WithBreaker());
   ASSERT_TRUE(Ask(client, {"PING"}).ok);
   server_.Do("REPLICAOF 127.0.0.1 1");
@@ -190,7 +190,7 @@ TEST_F(ClientBreakerTest, RepliesOfAServerThatCanNotServeOpenIt) {
   EXPECT_EQ(Ask(client, {"SET", "key", "value"}).error.failure, Failure::kBreakerOpen);
 }
 
-TEST_F(ClientBreakerTest, RepliesAboutACommandDoNot) {
+TEST_F(ClientBreakerTest, ErrorsAboutACommandDoNot) {
   Client client(loop_, WithBreaker());
   server_.Do("CONFIG SET maxmemory 1");
   for (int i = 0; i < 20; ++i) {

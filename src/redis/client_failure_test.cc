@@ -37,7 +37,7 @@ TEST_F(ClientFailureTest, WithoutAServerCallsWaitForTheirDeadline) {
   const Outcome outcome = Ask(client, {"PING"}, milliseconds(50));
   const Micros waited = SteadyClock::Now() - before;
   EXPECT_EQ(outcome.error.failure, Failure::kNotConnected);
-  EXPECT_EQ(outcome.error.ran, Ran::kNotSent);
+  EXPECT_EQ(outcome.error.ran, Execution::kNotSent);
   EXPECT_THAT(outcome.error.message, HasSubstr("Connection refused"));
   EXPECT_GE(waited, milliseconds(50));
   EXPECT_LT(waited, seconds(5));
@@ -62,7 +62,7 @@ TEST_F(ClientFailureTest, AKilledServerIsFoundAgainWhenItIsBack) {
   server_.Kill();
   WaitForAll();
   EXPECT_EQ(under_way.error.failure, Failure::kConnectionLost);
-  EXPECT_EQ(under_way.error.ran, Ran::kUnknown);
+  EXPECT_EQ(under_way.error.ran, Execution::kUnknown);
   server_.Start();
   EXPECT_EQ(Ask(client, {"INCR", "n"}).reply, "1") << "of the new server";
   EXPECT_EQ(client.StatsApprox().connects, 2U);
@@ -70,7 +70,7 @@ TEST_F(ClientFailureTest, AKilledServerIsFoundAgainWhenItIsBack) {
   EXPECT_EQ(client.StatsApprox().lost, 1U);
 }
 
-TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
+TEST_F(ClientFailureTest, ALateReplyIsNotMatchedToAnotherCall) {
   Options options = server_.ClientOptions();
   options.stall_timeout = seconds(20);
   Client client(loop_, options);
@@ -79,7 +79,7 @@ TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
   Outcome& late = Send(client, {"ECHO", "late"}, milliseconds(200));
   ASSERT_TRUE(RunUntil([&] { return late.times > 0; }));
   EXPECT_EQ(late.error.failure, Failure::kTimeout);
-  EXPECT_EQ(late.error.ran, Ran::kUnknown);
+  EXPECT_EQ(late.error.ran, Execution::kUnknown);
   Outcome& next = Send(client, {"ECHO", "next"});
   RunFor(milliseconds(10));
   server_.Thaw();
@@ -90,7 +90,7 @@ TEST_F(ClientFailureTest, ALateReplyIsNotTakenForAnothers) {
   EXPECT_EQ(client.StatsApprox().connects, 1U) << "the connection was kept";
 }
 
-TEST_F(ClientFailureTest, ASilentServerIsGivenUpAndFoundAgain) {
+TEST_F(ClientFailureTest, ASilentServerIsDisconnectedAndReconnected) {
   Options options = server_.ClientOptions();
   options.stall_timeout = milliseconds(100);
   options.connect_timeout = milliseconds(100);
@@ -101,13 +101,13 @@ TEST_F(ClientFailureTest, ASilentServerIsGivenUpAndFoundAgain) {
   ASSERT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   const Outcome waiting = Ask(client, {"PING"}, milliseconds(400));
   EXPECT_EQ(waiting.error.failure, Failure::kNotConnected);
-  EXPECT_EQ(waiting.error.ran, Ran::kNotSent);
+  EXPECT_EQ(waiting.error.ran, Execution::kNotSent);
   EXPECT_THAT(waiting.error.message, HasSubstr("no answer within connect_timeout"));
   server_.Thaw();
   EXPECT_EQ(Ask(client, {"PING"}).reply, "\"PONG\"");
 }
 
-TEST_F(ClientFailureTest, ABlockedCommandIsNoSilenceUntilItsDeadline) {
+TEST_F(ClientFailureTest, ABlockedCommandDoesNotCountAsStalledBeforeItsDeadline) {
   Options options = server_.ClientOptions();
   options.stall_timeout = milliseconds(20);
   Client client(loop_, options);
@@ -125,11 +125,11 @@ TEST_F(ClientFailureTest, ADeadlineThatHasPassedIsNotSent) {
   EXPECT_EQ(past.times, 0) << "never inside Send";
   WaitForAll();
   EXPECT_EQ(past.error.failure, Failure::kTimeout);
-  EXPECT_EQ(past.error.ran, Ran::kNotSent);
+  EXPECT_EQ(past.error.ran, Execution::kNotSent);
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
 }
 
-TEST_F(ClientFailureTest, TooManyCallsAreTurnedAway) {
+TEST_F(ClientFailureTest, TooManyCallsAreRejected) {
   Options options = server_.ClientOptions();
   options.max_queued = 10;
   server_.Kill();
@@ -139,13 +139,13 @@ TEST_F(ClientFailureTest, TooManyCallsAreTurnedAway) {
   EXPECT_EQ(too_many.times, 0) << "never inside Send";
   ASSERT_TRUE(RunUntil([&] { return too_many.times > 0; }));
   EXPECT_EQ(too_many.error.failure, Failure::kQueueFull);
-  EXPECT_EQ(too_many.error.ran, Ran::kNotSent);
+  EXPECT_EQ(too_many.error.ran, Execution::kNotSent);
   server_.Start();
   WaitForAll();
   for (int i = 0; i < 10; ++i) EXPECT_EQ(outcomes_[static_cast<std::size_t>(i)].reply, "\"PONG\"");
 }
 
-TEST_F(ClientFailureTest, TooManyBytesAreTurnedAway) {
+TEST_F(ClientFailureTest, TooManyBytesAreRejected) {
   Options options = server_.ClientOptions();
   options.max_queued_bytes = 1000;
   Client client(loop_, options);
@@ -163,7 +163,7 @@ TEST_F(ClientFailureTest, ASlowNetworkOnlyDelays) {
   EXPECT_GE(SteadyClock::Now() - before, milliseconds(80));
 }
 
-TEST_F(ClientFailureTest, ABlackHoleIsLeftForANewConnection) {
+TEST_F(ClientFailureTest, AStalledConnectionIsReplaced) {
   TcpProxy proxy(server_.port());
   Options options = ThroughProxy(proxy);
   options.stall_timeout = milliseconds(60);
@@ -171,7 +171,7 @@ TEST_F(ClientFailureTest, ABlackHoleIsLeftForANewConnection) {
   Ask(client, {"PING"});
   proxy.SwallowAll();
   const Outcome lost = Ask(client, {"INCR", "n"}, milliseconds(200));
-  EXPECT_EQ(lost.error.ran, Ran::kUnknown);
+  EXPECT_EQ(lost.error.ran, Execution::kUnknown);
   EXPECT_TRUE(RunUntil([&] { return client.StatsApprox().disconnects == 1; }));
   proxy.BeTransparent();
   EXPECT_EQ(Ask(client, {"GET", "n"}).reply, "null");
@@ -208,7 +208,7 @@ class ClientCutTest : public ClientFailureTest {
       } else {
         ++lost;
         EXPECT_EQ(outcome.error.failure, Failure::kConnectionLost) << outcome.error.message;
-        EXPECT_EQ(outcome.error.ran, Ran::kUnknown);
+        EXPECT_EQ(outcome.error.ran, Execution::kUnknown);
         EXPECT_TRUE(really == "null" || really == "\"1\"") << really << " cut after " << bytes;
       }
     }
@@ -216,7 +216,7 @@ class ClientCutTest : public ClientFailureTest {
   }
 };
 
-TEST_F(ClientCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
+TEST_F(ClientCutTest, WhereverCommandsAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int lost = 0;
   for (std::size_t bytes = 0; bytes < 800; bytes += 13) {
@@ -226,7 +226,7 @@ TEST_F(ClientCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
   EXPECT_GT(lost, 0);
 }
 
-TEST_F(ClientCutTest, WhereverRepliesAreCutEveryAnswerIsHonest) {
+TEST_F(ClientCutTest, WhereverRepliesAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int lost = 0;
   for (std::size_t bytes = 0; bytes < 240; bytes += 3) {

@@ -22,7 +22,7 @@ constexpr const char* kAlice = "user alice on >right ~* &* +@all";
 
 class ClientLoginTest : public testing::ClientTest {};
 
-TEST_F(ClientLoginTest, AUserWithAPasswordGetsIn) {
+TEST_F(ClientLoginTest, AUserWithAPasswordCanLogIn) {
   RedisServer server({.config = {kAlice}});
   Options options = server.ClientOptions();
   options.username = "alice";
@@ -39,7 +39,7 @@ TEST_F(ClientLoginTest, APasswordAloneIsThatOfTheDefaultUser) {
   EXPECT_EQ(Ask(client, {"ACL", "WHOAMI"}).reply, "\"default\"");
 }
 
-TEST_F(ClientLoginTest, AWrongPasswordFailsCallsAtOnceAndARightOneHeals) {
+TEST_F(ClientLoginTest, AWrongPasswordFailsCallsImmediatelyUntilItIsCorrected) {
   RedisServer server({.config = {kAlice}});
   Options options = server.ClientOptions();
   options.username = "alice";
@@ -47,7 +47,7 @@ TEST_F(ClientLoginTest, AWrongPasswordFailsCallsAtOnceAndARightOneHeals) {
   Client client(loop_, options);
   const Outcome first = Ask(client, {"PING"});
   EXPECT_EQ(first.error.failure, Failure::kRefused);
-  EXPECT_EQ(first.error.ran, Ran::kNotSent);
+  EXPECT_EQ(first.error.ran, Execution::kNotSent);
   EXPECT_THAT(first.error.message, HasSubstr("WRONGPASS"));
   EXPECT_THAT(first.error.message, Not(HasSubstr("s3cret")));
   server.Do("ACL SETUSER alice >s3cret-and-wrong");
@@ -161,7 +161,7 @@ TEST_F(ClientTlsTest, AnotherNameIsNotTrusted) {
   EXPECT_THAT(Heard(options), HasSubstr("IP address mismatch"));
 }
 
-TEST_F(ClientTlsTest, WithoutVerificationAnybodyIsTrusted) {
+TEST_F(ClientTlsTest, WithoutVerificationAnyServerIsTrusted) {
   Options options = server_.ClientOptions();
   options.tls.ca_file = "";
   options.tls.server_name = "other.test";
@@ -177,7 +177,7 @@ TEST_F(ClientTlsTest, AMissingFileIsNamed) {
   EXPECT_THAT(Heard(options), HasSubstr("tls ca_file /nowhere/ca.crt: No such file"));
 }
 
-TEST_F(ClientTlsTest, AClientThatSpeaksNoTlsGetsNowhere) {
+TEST_F(ClientTlsTest, AClientWithoutTlsIsRejected) {
   Options options = server_.ClientOptions();
   options.tls.enabled = false;
   EXPECT_THAT(Heard(options), HasSubstr("127.0.0.1:" + std::to_string(server_.port())));

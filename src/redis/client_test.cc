@@ -56,7 +56,7 @@ TEST_F(ClientTest, ThousandsOfCallsAreAnsweredInOrder) {
   EXPECT_EQ(client.StatsApprox().replies, std::uint64_t{kCalls});
 }
 
-TEST_F(ClientTest, WhatIsSentInOneTurnLeavesInOneWrite) {
+TEST_F(ClientTest, CommandsOfOneTurnAreSentInOneWrite) {
   Client client(loop_, server_.ClientOptions());
   client.Connect();
   ASSERT_TRUE(RunUntilReady(client));
@@ -104,18 +104,18 @@ TEST_F(ClientTest, AReplyAboveTheBoundEndsTheConnection) {
   const Outcome outcome = Ask(client, {"GET", "large"});
   EXPECT_FALSE(outcome.ok);
   EXPECT_EQ(outcome.error.failure, Failure::kProtocol);
-  EXPECT_EQ(outcome.error.ran, Ran::kUnknown);
+  EXPECT_EQ(outcome.error.ran, Execution::kUnknown);
   EXPECT_EQ(Ask(client, {"STRLEN", "large"}).reply, "2000") << "and it heals";
 }
 
-TEST_F(ClientTest, AUnixSocketServesAsWell) {
+TEST_F(ClientTest, AUnixSocketWorks) {
   Options options;
   options.unix_socket = server_.unix_socket();
   Client client(loop_, options);
   EXPECT_EQ(Ask(client, {"PING"}).reply, "\"PONG\"");
 }
 
-TEST_F(ClientTest, ANameIsLookedUp) {
+TEST_F(ClientTest, AHostNameIsResolved) {
   Options options = server_.ClientOptions();
   options.host = "localhost";
   Client client(loop_, options);
@@ -133,7 +133,7 @@ TEST_F(ClientTest, PushMessagesGoToTheirHandler) {
   EXPECT_EQ(Ask(client, {"PING"}).reply, "\"PONG\"") << "replies are not confused by it";
 }
 
-TEST_F(ClientTest, ClosingAnswersWhatIsPending) {
+TEST_F(ClientTest, ClosingCompletesPendingCalls) {
   Client client(loop_, server_.ClientOptions());
   Ask(client, {"PING"});
   Outcome& under_way = Send(client, {"BLPOP", "nothing", "0"});
@@ -141,14 +141,14 @@ TEST_F(ClientTest, ClosingAnswersWhatIsPending) {
   Outcome& waiting = Send(client, {"PING"});
   client.Close();
   EXPECT_EQ(under_way.error.failure, Failure::kClosed);
-  EXPECT_EQ(under_way.error.ran, Ran::kUnknown);
+  EXPECT_EQ(under_way.error.ran, Execution::kUnknown);
   EXPECT_EQ(waiting.error.failure, Failure::kClosed);
-  EXPECT_EQ(waiting.error.ran, Ran::kNotSent);
+  EXPECT_EQ(waiting.error.ran, Execution::kNotSent);
   EXPECT_EQ(Ask(client, {"PING"}).error.failure, Failure::kClosed);
   EXPECT_EQ(client.state(), State::kClosed);
 }
 
-TEST_F(ClientTest, ClosingAnswersWhatFoundNoRoom) {
+TEST_F(ClientTest, ClosingCompletesRejectedCalls) {
   Options options = server_.ClientOptions();
   options.max_queued = 0;
   Client client(loop_, options);
@@ -181,10 +181,10 @@ TEST_F(ClientTest, AHandlerMayCloseTheClient) {
   WaitForAll();
   EXPECT_EQ(behind.times, 1);
   EXPECT_EQ(behind.error.failure, Failure::kClosed);
-  EXPECT_EQ(behind.error.ran, Ran::kUnknown);
+  EXPECT_EQ(behind.error.ran, Execution::kUnknown);
 }
 
-TEST_F(ClientTest, DestructionAnswersWhatIsPending) {
+TEST_F(ClientTest, DestructionCompletesPendingCalls) {
   std::optional<Client> client(std::in_place, loop_, server_.ClientOptions());
   Ask(*client, {"PING"});
   Outcome& pending = Send(*client, {"PING"});

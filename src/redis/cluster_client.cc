@@ -9,11 +9,11 @@
 namespace sluice::redis {
 namespace {
 
-// Between two questions for the map, at least.
+// Minimum interval between queries for the map.
 constexpr Micros kAskPause = std::chrono::milliseconds(50);
-// A node without slots and without calls for so long is dropped.
+// A node without slots and calls for this long is dropped.
 constexpr Micros kNodeIdle = std::chrono::seconds(5);
-// More redirections than that are two nodes that disagree: they need a moment.
+// Maximum number of redirections: beyond it, nodes disagree and need time.
 constexpr std::uint8_t kMostRedirects = 5;
 
 std::string CommandOf(std::initializer_list<std::string_view> words) {
@@ -76,7 +76,7 @@ RetryAdvice ClusterClient::AdviceFor(const Answer& answer, Route& route) {
   if (closed()) return RetryAdvice::kGiveUp;
   if (!answer) {
     const CallError& error = answer.error();
-    if (error.ran == Ran::kUnknown || error.failure == Failure::kRefused ||
+    if (error.ran == Execution::kUnknown || error.failure == Failure::kRefused ||
         error.failure == Failure::kQueueFull) {
       return RetryAdvice::kGiveUp;
     }
@@ -112,8 +112,8 @@ bool ClusterClient::IsNode(NodeIndex index) const {
   return index < nodes_.size() && nodes_[index].client != nullptr;
 }
 
-// The owner of the slot. If there is none: any node, whose reply says so or names the owner.
-// kNoNode without a map: the seeds are not yet known to be one cluster.
+// Returns the owner of the slot; any node if there is none, whose reply redirects or reports it;
+// kNoNode without a map.
 ClusterClient::NodeIndex ClusterClient::OwnerOf(std::uint16_t slot) const {
   if (map_state() != State::kReady) return kNoNode;
   if (IsNode(owners_[slot])) return owners_[slot];
@@ -156,7 +156,7 @@ void ClusterClient::StartAsking() {
     const std::size_t index = (i + turn_) % nodes_.size();
     if (nodes_[index].client) to_ask_.push_back(static_cast<NodeIndex>(index));
   }
-  // The last one is asked first.
+  // Queried from the back.
   std::stable_partition(to_ask_.begin(), to_ask_.end(), [this](NodeIndex index) {
     return nodes_[index].client->state() != State::kReady;
   });
@@ -195,7 +195,7 @@ void ClusterClient::OnMap(NodeIndex asked, const Answer& answer) {
   last_error_.clear();
   backoff_.Reset();
   asks_ = false;
-  // So that those who lost a node together don't ask together.
+  // Jitter: clients that lost a node at the same time don't query at the same time.
   next_ask_ = loop_.Now() + kAskPause + Backoff(kAskPause, kAskPause).Next();
   TakeOver(*ranges);
 }
@@ -249,7 +249,8 @@ void ClusterClient::Sweep() {
 }
 
 void ClusterClient::Reject(Handler handler, Failure failure, const std::string& message) {
-  unsent_.push_back({std::move(handler), {failure, Ran::kNotSent, address_ + ": " + message}});
+  unsent_.push_back(
+      {std::move(handler), {failure, Execution::kNotSent, address_ + ": " + message}});
   turn_end_.Schedule();
 }
 

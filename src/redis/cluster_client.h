@@ -21,15 +21,14 @@
 
 namespace sluice::redis {
 
-/// A Redis Cluster: a Client for each of its nodes, and a map that says which node has which slot.
+/// A client for a Redis Cluster: a Client for each node, and a map from slots to nodes.
 ///
-/// The map comes from any node that answers, first of all from the seeds, one after the other. It
-/// is asked for anew when a reply says that it is wrong (MOVED, which also says what is right), or
-/// when an owner can't be reached or does not serve; all who find so at one time share one
-/// question, and questions keep a distance. The old map is used until there is a new one. Until
-/// there is a first one, and while an owner can't be reached, commands fail at once with the
-/// advice kLater: soon another node may have the slot. Only if access is refused, there is no
-/// cluster, or the owner has failed for so long that its breaker is open, it is kGiveUp.
+/// The map is read from any node that answers, starting with the seeds. It is refreshed when a
+/// reply shows that it is outdated (MOVED, which also has the new owner), or when an owner is
+/// unreachable or does not serve. Concurrent refreshes are merged and rate-limited; the old map
+/// stays in use meanwhile. Without a map, and while an owner is unreachable, commands fail
+/// immediately with the advice kLater, because another node may soon own the slot. The advice is
+/// kGiveUp only if access is refused, there is no cluster, or the owner's breaker is open.
 ///
 /// Lives on its loop's thread.
 class ClusterClient final : public Service {
@@ -48,7 +47,7 @@ class ClusterClient final : public Service {
   }
   void Connect() override;
   void Close() override;
-  /// kReady once there is a map, unless an owner can't be reached.
+  /// kReady once there is a map, unless an owner is unreachable.
   [[nodiscard]] State state() const override { return StatsApprox().state; }
   [[nodiscard]] const std::string& last_error() const override { return last_error_; }
   [[nodiscard]] Stats StatsApprox() const override;
@@ -61,9 +60,9 @@ class ClusterClient final : public Service {
     ServerAddress address;
     std::unique_ptr<Client> client;
     SteadyTime last_used{};
-    bool owns = false;  ///< It had slots when the map was made.
+    bool owns = false;  ///< It owns slots in the current map.
   };
-  /// A call that came before the map. Its handler is run at the turn's end: never inside Send.
+  /// A call without a map. Its handler runs at the end of the turn, never inside Send.
   struct Unsent {
     Handler handler;
     CallError error;
@@ -96,20 +95,20 @@ class ClusterClient final : public Service {
   const std::string ask_map_;
 
   std::atomic<State> map_state_{State::kIdle};
-  /// Changed on the loop's thread only; there, others' readings don't matter. The mutex is for
-  /// those who read from elsewhere.
+  /// Guards nodes_ for readers on other threads. Written on the loop's thread only, which reads
+  /// without it.
   mutable std::mutex nodes_mutex_;
-  std::vector<Node> nodes_;  ///< One without a client is free for another.
+  std::vector<Node> nodes_;  ///< An element without a client is free for reuse.
   Stats gone_;               ///< Counters of removed nodes.
   std::array<NodeIndex, kSlots> owners_;
   BreakerListener on_breaker_change_;
-  bool refused_ = false;  ///< The last node refused to send the map: waiting does not help.
+  bool refused_ = false;  ///< The last node refused access to the map: retrying does not help.
   std::string last_error_;
 
-  bool asks_ = false;         ///< A question for the map is under way.
-  bool seeds_asked_ = false;  ///< In this question.
+  bool asks_ = false;         ///< A query for the map is under way.
+  bool seeds_asked_ = false;  ///< In this query.
   std::vector<NodeIndex> to_ask_;
-  std::size_t turn_ = 0;  ///< Index of the node to ask first next time.
+  std::size_t turn_ = 0;  ///< Index of the node to query first next time.
   SteadyTime next_ask_{};
   Backoff backoff_;
   net::Timer ask_again_;

@@ -62,27 +62,27 @@ void Client::Connection::Send(std::string_view command, const CallDeadline& dead
   queue_.Push(command, deadline, std::move(handler), loop_.Now());
 }
 
-// Why a call can't even wait.
+// Returns the reason why a call can't be queued.
 std::optional<CallError> Client::Connection::FindObstacle(std::size_t command_bytes) {
   if (state() == State::kClosed) {
-    return CallError{Failure::kClosed, Ran::kNotSent, address_ + ": the client is closed"};
+    return CallError{Failure::kClosed, Execution::kNotSent, address_ + ": the client is closed"};
   }
   if (state() == State::kWaiting && refused_) {
-    return CallError{Failure::kRefused, Ran::kNotSent, last_error_};
+    return CallError{Failure::kRefused, Execution::kNotSent, last_error_};
   }
   if (queue_.size() >= options_.max_queued ||
       queue_.unsent_bytes() + command_bytes > options_.max_queued_bytes) {
-    return CallError{Failure::kQueueFull, Ran::kNotSent,
+    return CallError{Failure::kQueueFull, Execution::kNotSent,
                      address_ + ": " + std::to_string(queue_.size()) + " calls wait already"};
   }
   if (!breaker_.Admit(loop_.Now())) {
     return CallError{
-        Failure::kBreakerOpen, Ran::kNotSent,
+        Failure::kBreakerOpen, Execution::kNotSent,
         (last_error_.empty() ? address_ : last_error_) + "; has failed lately, and is left alone"};
   }
   if (state() == State::kWaiting && !options_.wait_for_connection) {
     breaker_.Failed(loop_.Now());
-    return CallError{Failure::kNotConnected, Ran::kNotSent, last_error_};
+    return CallError{Failure::kNotConnected, Execution::kNotSent, last_error_};
   }
   return std::nullopt;
 }
@@ -119,7 +119,7 @@ void Client::Connection::OnFound(const FoundPrimary& found) {
   }
 }
 
-// Something has changed: whatever is known of the primary may be wrong.
+// A sentinel reported a change: the known primary may be outdated.
 void Client::Connection::OnHint() {
   const bool finding = state() == State::kConnecting && !stream_;
   if (state() == State::kReady || finding) return finder_->Find();
@@ -149,7 +149,7 @@ void Client::Connection::LeaveReplica() {
   if (finder_) Leave("a replica, not the primary");
 }
 
-// Those who wait for a reply still get it.
+// Pending calls still get their replies.
 void Client::Connection::Leave(std::string reason) {
   if (state() != State::kReady || !leaving_.empty()) return;
   leaving_ = std::move(reason);
@@ -197,7 +197,7 @@ void Client::Connection::OnReply(resp::Value reply) {
     Drop(Failure::kProtocol, "protocol error: an unexpected reply: " + Describe(reply));
   } else {
     stats_.replies.Add();
-    backoff_.Reset();  // Not before: a server that lets us in and dies at once is no better.
+    backoff_.Reset();  // Not earlier: a server may fail right after the login.
     const SteadyTime pushed = queue_.OldestPushed();
     const Handler handler = queue_.PopReplied();
     if (handler) {
@@ -205,7 +205,7 @@ void Client::Connection::OnReply(resp::Value reply) {
       handler(Answer(reply));
     } else {
       stats_.late_replies.Add();
-      breaker_.TryNow();  // It is there again, if late.
+      breaker_.TryNow();  // A late reply shows that the server is back.
     }
   }
 }
@@ -232,7 +232,7 @@ void Client::Connection::OnHandshakeReply(resp::Value reply) {
   }
 }
 
-// Ends the connection, or the attempt at one, and plans the next.
+// Closes the connection or the attempt, and schedules the next one.
 void Client::Connection::Drop(Failure failure, const std::string& reason) {
   (state() == State::kReady ? stats_.disconnects : stats_.connect_failures).Add();
   const std::string message = address_ + ": " + reason;
@@ -318,8 +318,8 @@ void Client::Connection::ExpireCalls() {
   stats_.timeouts.Add(ended.size());
   ReportExpired(ended);
   const bool was_ready = state() == State::kReady;
-  const auto sent = std::partition(ended.begin(), ended.end(),
-                                   [](const auto& call) { return call.ran == Ran::kNotSent; });
+  const auto sent = std::partition(
+      ended.begin(), ended.end(), [](const auto& call) { return call.ran == Execution::kNotSent; });
   const std::span<CallQueue::Ended> not_sent(ended.begin(), sent);
   if (was_ready) {
     Finish(not_sent, Failure::kTimeout, address_ + ": took no command before the deadline");
@@ -334,7 +334,7 @@ SteadyTime Client::Connection::StallsAt() {
   return queue_.OldestTimedOut() ? last_heard_ + options_.stall_timeout : SteadyTime::max();
 }
 
-// A late server may catch up; one that is silent as well is given up.
+// A slow server may catch up; a silent one is disconnected.
 void Client::Connection::CheckStall() {
   if (loop_.Now() >= StallsAt())
     Drop(Failure::kConnectionLost, "no sign of life for stall_timeout");
@@ -351,7 +351,7 @@ void Client::Connection::SetAlarm() {
 
 void Client::Connection::Finish(std::span<CallQueue::Ended> ended, Failure failure,
                                 std::string message) {
-  CallError error{failure, Ran::kNotSent, std::move(message)};
+  CallError error{failure, Execution::kNotSent, std::move(message)};
   for (CallQueue::Ended& call : ended) {
     error.ran = call.ran;
     call.handler(Answer(error));

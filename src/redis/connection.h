@@ -23,7 +23,7 @@
 
 namespace sluice::redis {
 
-/// The implementation of a Client: connects the queue of calls, the handshake and the stream.
+/// The implementation of Client: combines the queue of calls, the handshake and the stream.
 class Client::Connection final : private net::StreamEvents {
  public:
   Connection(net::Loop& loop, Options options);
@@ -39,7 +39,7 @@ class Client::Connection final : private net::StreamEvents {
   void OnBreakerChange(BreakerListener listener) { on_breaker_change_ = std::move(listener); }
   void OnPush(std::function<void(resp::Value)> handler) { on_push_ = std::move(handler); }
   void Subscribe(std::span<const std::string> channels);
-  /// The server is a replica: with sentinels, there is a primary to be found.
+  /// Leaves a server that became a replica; with sentinels, finds the new primary.
   void LeaveReplica();
 
   [[nodiscard]] State state() const { return state_.load(std::memory_order_relaxed); }
@@ -49,7 +49,7 @@ class Client::Connection final : private net::StreamEvents {
   [[nodiscard]] Stats StatsApprox() const;
 
  private:
-  /// A call that was not taken. Its handler is run at the turn's end: never inside Send.
+  /// A rejected call. Its handler runs at the end of the turn, never inside Send.
   struct Rejected {
     Handler handler;
     CallError error;
@@ -90,17 +90,17 @@ class Client::Connection final : private net::StreamEvents {
   net::Loop& loop_;
   const Options options_;
   std::string address_;                    ///< For messages.
-  ServerAddress server_;                   ///< Where the stream leads to, unless to a Unix socket.
+  ServerAddress server_;                   ///< Peer of the stream, unless it is a Unix socket.
   std::unique_ptr<PrimaryFinder> finder_;  ///< Only with sentinels.
 
   std::atomic<State> state_{State::kIdle};
   resp::Protocol protocol_ = resp::Protocol::kResp3;
   bool wanted_ = false;   ///< A connection is wanted.
-  bool refused_ = false;  ///< The last attempt reached Redis, or would have, but was not let in.
-  std::string leaving_;   ///< Why nothing more is sent on this connection, if so.
+  bool refused_ = false;  ///< The last attempt failed at the login.
+  std::string leaving_;   ///< Not empty: the reason why nothing more is sent on this connection.
   std::string last_error_;
   SteadyTime attempt_began_{};
-  SteadyTime last_heard_{};  ///< When the server last sent something, or had nothing to answer.
+  SteadyTime last_heard_{};  ///< When the server last sent something, or had no call to answer.
   SteadyTime last_data_{};   ///< When the server last sent something.
 
   std::optional<net::Stream> stream_;
@@ -108,16 +108,16 @@ class Client::Connection final : private net::StreamEvents {
   std::optional<Handshake> handshake_;
   CallQueue queue_;
   std::vector<Rejected> rejected_;
-  std::string out_;  ///< To be written before anything of the queue.
+  std::string out_;  ///< Written before the queue.
   std::function<void(resp::Value)> on_push_;
-  std::string subscribe_;  ///< The command; empty if it is no subscriber.
+  std::string subscribe_;  ///< The SUBSCRIBE command; empty if not a subscriber.
 
   Breaker breaker_;
-  /// As last reported; also for other threads.
+  /// Last reported state; readable from other threads.
   std::atomic<Breaker::State> reported_breaker_{Breaker::State::kClosed};
   BreakerListener on_breaker_change_;
-  std::string last_failure_;  ///< Of a call, over a connection that is there.
-  SteadyTime last_asked_{};   ///< The last call.
+  std::string last_failure_;  ///< Last failure of a call on an established connection.
+  SteadyTime last_asked_{};   ///< Time of the last call.
 
   Backoff backoff_;
   net::Timer alarm_;    ///< For the earliest deadline of a call, or a stalled server.

@@ -6,10 +6,10 @@
 namespace sluice::redis {
 namespace {
 
-// Who gave up sooner than this was in a hurry; it says nothing of the server. Nor does a caller's
-// own deadline while the server answers others. Hurried callers must not open a breaker for all.
+// Timeouts shorter than this don't count as failures of the server, nor do callers' own deadlines
+// while it answers others: callers with short timeouts must not open the breaker for all.
 constexpr Micros kHurry = std::chrono::milliseconds(5);
-// Without calls for so long, a breaker that is not closed is probed.
+// Idle time after which an open breaker is probed.
 constexpr Micros kProbeInterval = std::chrono::seconds(1);
 constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n";
 
@@ -27,8 +27,8 @@ void Client::Connection::ReportExpired(std::span<const CallQueue::Ended> expired
   for (const CallQueue::Ended& call : expired) {
     const bool others_answered = call.callers_deadline && last_data_ > call.pushed;
     if (loop_.Now() - call.pushed >= kHurry && !others_answered) {
-      last_failure_ = call.ran == Ran::kNotSent ? "took no command before the deadline"
-                                                : "no reply before the deadline";
+      last_failure_ = call.ran == Execution::kNotSent ? "took no command before the deadline"
+                                                      : "no reply before the deadline";
       breaker_.Failed(loop_.Now());
     } else {
       breaker_.Abandoned();
@@ -36,7 +36,7 @@ void Client::Connection::ReportExpired(std::span<const CallQueue::Ended> expired
   }
 }
 
-// A connection that ends is one failure, however many calls it takes along.
+// A lost connection is one failure, however many calls were pending.
 void Client::Connection::ReportLost(std::size_t calls) {
   if (calls == 0) return;
   for (std::size_t i = 1; i < calls; ++i) breaker_.Abandoned();
@@ -57,7 +57,7 @@ void Client::Connection::ReportBreaker() {
   if (on_breaker_change_) on_breaker_change_({address_, before, now, ReasonOf(now)});
 }
 
-// Of the change to this state, for people.
+// Returns the reason of the change, for logs.
 std::string Client::Connection::ReasonOf(Breaker::State now) const {
   if (now == Breaker::State::kClosed) return address_ + ": answers again";
   if (!last_error_.empty()) return last_error_;

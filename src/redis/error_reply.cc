@@ -44,7 +44,7 @@ Redirection ReadRedirection(std::string_view error) {
   Redirection redirection;
   redirection.slot = NumberIn(error.substr(first + 1)) % kSlots;
   redirection.address.host = place.substr(0, colon);
-  // A server that is to be known by its name, and has none.
+  // The server announces host names, but has none.
   if (redirection.address.host == "?") return {};
   redirection.address.port = NumberIn(place.substr(colon + 1));
   return redirection;

@@ -6,26 +6,26 @@
 #include "redis/server_address.h"
 #include "resp/value.h"
 
-/// The meaning of Redis' error replies for the sender of a command.
+/// Classification of Redis' error replies.
 namespace sluice::redis {
 
-/// The first word of an error reply; also of what Redis before version 7 wraps in another error
-/// because a script's command ran into it.
+/// Returns the error code, the first word of an error reply. Unwraps errors of commands in scripts,
+/// which Redis before version 7 wraps.
 [[nodiscard]] std::string_view CodeOf(resp::Value error);
 
-/// Whether such an error proves that the command did not run, and may pass by itself.
+/// Returns whether the error is temporary and proves that the command did not run.
 [[nodiscard]] bool MayPass(std::string_view code);
 
-/// Where "MOVED 3999 127.0.0.1:6381" and "ASK 3999 127.0.0.1:6381" point.
+/// The target of "MOVED 3999 127.0.0.1:6381" or "ASK 3999 127.0.0.1:6381".
 struct Redirection {
   std::uint16_t slot = 0;
-  /// An empty host is that of the server that said so. A port of 0: it did not say.
+  /// Empty host: that of the replying server. Port 0: not given.
   ServerAddress address{};
 };
 [[nodiscard]] Redirection ReadRedirection(std::string_view error);
 
-/// Whether a server that replies so can't serve any client for now. Replies that are about the
-/// command, its keys, or a lack of memory come from a server that is well.
+/// Returns whether the error shows that the server currently can't serve any client. Errors about
+/// the command, its keys or memory don't.
 [[nodiscard]] bool IsUnwell(std::string_view code);
 
 }  // namespace sluice::redis

@@ -45,7 +45,7 @@ TEST(ErrorReplyTest, WhatNamesNoServerHasNoPort) {
   }
 }
 
-TEST(ErrorReplyTest, AServerIsUnwellIfItCanServeNoClient) {
+TEST(ErrorReplyTest, AServerIsUnwellIfItCannotServeAnyClient) {
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN"}) {
     EXPECT_TRUE(IsUnwell(code)) << code;
   }

@@ -47,7 +47,7 @@ Handshake::Step Handshake::OnReply(resp::Value reply, std::string& out) {
     case Asked::kAuth:
       return reply.is_error() ? Refuse("AUTH", reply) : SendSetName(out);
     case Asked::kSetName:
-      return SendSelect(out);  // The name is only for people: who may not set it goes without.
+      return SendSelect(out);  // The name is optional: permission to set it may be missing.
     case Asked::kSelect:
       return reply.is_error() ? Refuse("SELECT", reply) : SendRole(out);
     case Asked::kRole:

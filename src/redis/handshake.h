@@ -11,19 +11,19 @@
 
 namespace sluice::redis {
 
-/// The first exchange on a new connection: authentication, client name, protocol and
-/// database we want. Knows no sockets: it is given replies, and says what to send next.
+/// The first exchange on a new connection: authentication, client name, protocol and database. A
+/// state machine without sockets: takes replies and returns the next action.
 ///
-/// HELLO 3 does it all but SELECT. A server that doesn't know HELLO gets AUTH and CLIENT SETNAME,
-/// and goes on in RESP2. With sentinels, the server must say (ROLE) that it is the primary: what
-/// sentinels know may be old.
+/// HELLO 3 covers all but SELECT. A server without HELLO gets AUTH and CLIENT SETNAME, and RESP2 is
+/// used. With sentinels, the server must confirm that it is the primary (ROLE), because their
+/// information may be stale.
 class Handshake {
  public:
   enum class Step : std::uint8_t {
-    kSend,     ///< Send what was appended, and wait for its reply.
-    kDone,     ///< Redis has let us in.
-    kRefused,  ///< `error()` says why.
-    kNotNow,   ///< The same, but it may pass soon: Redis is loading, busy with a script, a replica.
+    kSend,     ///< Send the appended bytes and wait for the reply.
+    kDone,     ///< The login succeeded.
+    kRefused,  ///< The login failed: see error().
+    kNotNow,   ///< The same, but temporary: Redis is loading, busy with a script, or a replica.
   };
 
   Handshake(const Options& options, Secret password)
@@ -34,7 +34,7 @@ class Handshake {
   Step OnReply(resp::Value reply, std::string& out);
 
   [[nodiscard]] resp::Protocol protocol() const { return protocol_; }
-  /// The error of Redis, without the password.
+  /// The error reply, without the password.
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:

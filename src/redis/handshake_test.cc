@@ -94,7 +94,7 @@ TEST_F(HandshakeTest, AServerWithoutResp3IsSpokenToInResp2) {
   EXPECT_EQ(Reply("+OK\r\n"), Handshake::Step::kDone);
 }
 
-TEST_F(HandshakeTest, WhatMayPassIsNoRefusal) {
+TEST_F(HandshakeTest, TemporaryErrorsAreNotRefusals) {
   options_.database = 7;
   for (const char* const reply :
        {"-LOADING Redis is loading\r\n", "-BUSY Redis is busy\r\n", "-MASTERDOWN no link\r\n"}) {
@@ -122,7 +122,7 @@ TEST_F(HandshakeTest, ARefusalIsReportedWithoutThePassword) {
             "refused by Redis: HELLO: WRONGPASS the password *** is not it, not at all: ***");
 }
 
-TEST_F(HandshakeTest, BehindSentinelsTheServerMustSayThatItIsThePrimary) {
+TEST_F(HandshakeTest, BehindSentinelsTheServerMustConfirmThatItIsThePrimary) {
   options_.topology = Topology::kSentinel;
   options_.database = 2;
   Start();
@@ -141,7 +141,7 @@ TEST_F(HandshakeTest, AReplicaMayBecomeThePrimarySoon) {
   EXPECT_THAT(handshake_->error(), HasSubstr("its role is slave"));
 }
 
-TEST_F(HandshakeTest, WhoMayNotAskForTheRoleIsRefused) {
+TEST_F(HandshakeTest, WithoutPermissionForRoleTheLoginFails) {
   options_.topology = Topology::kSentinel;
   Start();
   Reply(kHelloReply);

@@ -16,15 +16,15 @@
 
 namespace sluice::redis {
 
-/// How servers belong together.
+/// The topology of Redis servers.
 enum class Topology : std::uint8_t {
   kSingle,    ///< One server.
-  kSentinel,  ///< Sentinels know which server is the primary.
-  kCluster,   ///< Each server has its share of the keys.
+  kSentinel,  ///< A primary with replicas, found through sentinels.
+  kCluster,   ///< A Redis Cluster: each server has a share of the keys.
 };
 
-/// What the sentinels call the primary, and how to log in to them. What else Options say (TLS,
-/// timeout) is for sentinels and servers alike.
+/// The sentinels' name of the primary, and their login. Other options (TLS, timeouts) apply to
+/// sentinels and servers.
 struct SentinelOptions {
   std::string name{};
   std::string username{};
@@ -33,7 +33,7 @@ struct SentinelOptions {
   std::string password_env{};
 };
 
-/// How to reach Redis, and how patient to be with it.
+/// Addresses, login and timeouts of Redis.
 struct Options {
   Topology topology = Topology::kSingle;
   std::vector<ServerAddress> seeds{};  ///< Sentinels, or some of a cluster's servers. Not kSingle.
@@ -42,29 +42,30 @@ struct Options {
   /// Only kSingle.
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
-  std::string unix_socket{};    ///< A path; wins over host and port.
+  std::string unix_socket{};    ///< A path; takes precedence over host and port.
   std::string username{};       ///< Empty: Redis' user "default".
   Secret password{};            ///< At most one of these three.
-  std::string password_file{};  ///< Read at every connect, without the line's end.
+  std::string password_file{};  ///< Read at every connect; a trailing line break is removed.
   std::string password_env{};   ///< The name of an environment variable, read at every connect.
   std::uint32_t database = 0;
   net::TlsOptions tls{};
   std::string client_name = "sluice";  ///< The name in CLIENT LIST; empty: none.
 
-  Micros connect_timeout = std::chrono::milliseconds(250);  ///< Until Redis has let us in.
-  /// A server that owes replies and has sent nothing for so long is given up.
+  Micros connect_timeout = std::chrono::milliseconds(250);  ///< Including the login.
+  /// A connection with pending replies that has been silent for this long is closed.
   Micros stall_timeout = std::chrono::seconds(1);
-  Micros backoff_min = std::chrono::milliseconds(10);   ///< The bound of the first random pause.
+  Micros backoff_min = std::chrono::milliseconds(10);   ///< Upper bound of the first random pause.
   Micros backoff_max = std::chrono::milliseconds(500);  ///< It doubles up to this.
 
   BreakerOptions breaker{};  ///< Of each server.
 
-  /// False: while the last attempt to connect has failed, calls fail at once. For a server of a
-  /// cluster, where another one may take its place.
+  /// False: calls fail immediately while the last connection attempt has failed. For servers of a
+  /// cluster, where another one may take over.
   bool wait_for_connection = true;
-  std::size_t max_queued = 100'000;          ///< Calls that wait, to be sent or for their reply.
-  std::size_t max_queued_bytes = 64U << 20;  ///< Bytes of calls that wait to be sent.
-  std::size_t max_reply_bytes = 64U << 20;   ///< A larger reply ends the connection.
+  std::size_t max_queued =
+      100'000;  ///< Maximum number of calls that are unsent or wait for a reply.
+  std::size_t max_queued_bytes = 64U << 20;  ///< Maximum bytes of unsent calls.
+  std::size_t max_reply_bytes = 64U << 20;   ///< A larger reply closes the connection.
 };
 
 /// Returns the error in the options, if there is one.

@@ -28,7 +28,7 @@ Options OptionsOf(const Options& options, const ServerAddress& sentinel) {
   of_sentinel.password = options.sentinel.password;
   of_sentinel.password_file = options.sentinel.password_file;
   of_sentinel.password_env = options.sentinel.password_env;
-  of_sentinel.wait_for_connection = false;  // There are others to ask.
+  of_sentinel.wait_for_connection = false;  // Other sentinels remain.
   return of_sentinel;
 }
 

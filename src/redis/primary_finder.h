@@ -17,19 +17,19 @@ namespace sluice::redis {
 class Client;
 class Subscriber;
 
-/// The result of asking the sentinels.
+/// The result of querying the sentinels.
 struct FoundPrimary {
   std::optional<ServerAddress> server;
-  std::string error;          ///< Why there is none.
-  bool unknown_name = false;  ///< A sentinel was there, but does not know the name.
+  std::string error;          ///< Set if there is no server.
+  bool unknown_name = false;  ///< A sentinel answered that it does not know the name.
 };
 
-/// Asks sentinels which server is the primary: one after the other, beginning with the one that
-/// answered last, each with the timeout of `connect_timeout`. From the first question on it also
-/// listens to all of them, and gives a hint when one says that the primary has changed.
+/// Queries sentinels for the primary: one after the other, starting with the one that answered
+/// last, each with the timeout `connect_timeout`. From the first query on it also subscribes to all
+/// sentinels, and calls `on_hint` when one reports a change of the primary.
 ///
-/// Lives on its loop's thread, where its events happen, never inside a call of it; they may close
-/// it, but not destroy it.
+/// Lives on its loop's thread. Events run there, never inside its functions; they may close it, but
+/// not destroy it.
 class PrimaryFinder {
  public:
   struct Events {
@@ -40,7 +40,7 @@ class PrimaryFinder {
   PrimaryFinder(net::Loop& loop, const Options& options, Events events);
   ~PrimaryFinder();
 
-  /// `on_found` follows. While an answer is outstanding, it is asked for anew.
+  /// Starts a query; `on_found` follows. Restarts a query under way.
   void Find();
   void Close();
 
@@ -59,10 +59,10 @@ class PrimaryFinder {
   bool busy_ = false;
   bool again_ = false;
   bool closed_ = false;
-  std::size_t first_ = 0;  ///< The sentinel to begin with.
-  std::size_t asked_ = 0;  ///< How many were asked, one of them perhaps just now.
+  std::size_t first_ = 0;  ///< Index of the sentinel to query first.
+  std::size_t asked_ = 0;  ///< Number of sentinels queried so far, including the current one.
   FoundPrimary found_;
-  std::unique_ptr<Client> client_;  ///< To the sentinel that is asked.
+  std::unique_ptr<Client> client_;  ///< Connection to the queried sentinel.
   std::vector<std::unique_ptr<Subscriber>> subscribers_;
 };
 

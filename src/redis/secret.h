@@ -6,7 +6,7 @@
 
 namespace sluice::redis {
 
-/// A password: it can be used, but not printed by accident.
+/// A password that can't be printed by accident.
 class Secret {
  public:
   Secret() = default;

@@ -15,72 +15,72 @@
 
 namespace sluice::redis {
 
-/// Which way one command goes. The sender sets the slot, and keeps the rest for the service, which
-/// writes there what it has learned.
+/// Routing state of one command. The sender sets the slot; the other fields belong to the service,
+/// between retries.
 struct Route {
   static constexpr std::uint16_t kNoNode = 0xFFFF;
 
-  std::uint16_t slot = 0;            ///< Of all keys of the command (slot.h); 0 without slots.
-  std::uint16_t sent_to = kNoNode;   ///< The node that was asked last.
-  std::uint16_t redirect = kNoNode;  ///< The node to ask next, and once only, with ASKING.
-  std::uint8_t redirects = 0;        ///< How often the command was sent elsewhere.
-  /// The deadline is a caller's, sooner than the sender's own: a server that misses it is not slow
-  /// if it answers others meanwhile.
+  std::uint16_t slot = 0;  ///< Slot of all keys of the command (slot.h); 0 without a cluster.
+  std::uint16_t sent_to = kNoNode;   ///< The node of the last attempt.
+  std::uint16_t redirect = kNoNode;  ///< The node for the next attempt only, with ASKING.
+  std::uint8_t redirects = 0;        ///< Number of redirections so far.
+  /// The deadline is the caller's own, earlier than the sender's: missing it does not count as a
+  /// failure of the server if it answers other calls meanwhile.
   bool callers_deadline = false;
 };
 
-/// The action after a command without a result.
+/// What to do after a failed command.
 enum class RetryAdvice : std::uint8_t {
   kGiveUp,  ///< It failed, or may have run.
-  kNow,     ///< It did not run: send it again, along the same Route.
-  kLater,   ///< The same, after a moment.
-  kApart,   ///< It did not run, since its keys are in two places while they move: ask for each
-            ///< alone.
+  kNow,     ///< It did not run: retry with the same Route.
+  kLater,   ///< It did not run: retry after a pause.
+  kApart,   ///< It did not run, because its keys are being migrated: retry for each key separately.
 };
 
-/// A server's breaker has changed; or, if `from` is `to`, there is no connection to it, for another
-/// reason than before.
+/// A change of a server's breaker; or, if `from` equals `to`, of the reason why there is no
+/// connection to it.
 struct BreakerChange {
-  std::string_view server;  ///< For people.
+  std::string_view server;  ///< Address for logs.
   Breaker::State from;
   Breaker::State to;
-  std::string_view reason;  ///< Why; never empty.
+  std::string_view reason;  ///< Never empty.
 };
 using BreakerListener = std::function<void(const BreakerChange&)>;
 
-/// Redis as those see it who have commands about keys: one server, the primary that sentinels know
-/// of (both are a Client), or a cluster (ClusterClient). Lives on its loop's thread.
+/// Asynchronous access to Redis of any topology: one server or the primary of sentinels (Client),
+/// or a cluster (ClusterClient). Lives on its loop's thread.
 class Service {
  public:
   virtual ~Service() = default;
 
-  /// Whether keys of different slots live in different places, and a command must be about one.
+  /// True for a cluster: all keys of a command must have the same slot.
   [[nodiscard]] virtual bool has_slots() const = 0;
 
-  /// Sends one whole command, already encoded; its bytes are copied. The handler is called exactly
-  /// once, never inside Send.
+  /// Sends one encoded command; its bytes are copied. The handler is called exactly once, never
+  /// inside Send.
   virtual void Send(Route& route, std::string_view command, SteadyTime deadline,
                     Handler handler) = 0;
 
-  /// Returns the action after an error, of the command sent along this route.
+  /// Returns the action after an error of a command sent with this route.
   virtual RetryAdvice AdviceFor(const Answer& answer, Route& route) = 0;
 
-  /// From now on; before anything is sent. At the end of a turn, once for what changed in it.
+  /// Sets the observer of breakers. Must be called before Send. Called at the end of a turn, once
+  /// per change.
   virtual void OnBreakerChange(BreakerListener listener) = 0;
 
   /// Connects now instead of at the first call.
   virtual void Connect() = 0;
-  /// Ends all connections for good. Handlers of all pending calls are called before it returns.
+  /// Closes all connections permanently. Calls the handlers of all pending calls before it returns.
   virtual void Close() = 0;
 
   [[nodiscard]] virtual State state() const = 0;
-  /// Why there is no connection; empty if there is one, or none was tried.
+  /// The reason why there is no connection; empty if there is one, or none was attempted.
   [[nodiscard]] virtual const std::string& last_error() const = 0;
-  /// From any thread; numbers of one moment may be a little apart.
+  /// May be called from any thread; the counters are not one consistent snapshot.
   [[nodiscard]] virtual Stats StatsApprox() const = 0;
 };
 
-/// As the options say.
+/// Creates the Service for the topology of the options, which must outlive it.
 std::unique_ptr<Service> MakeService(net::Loop& loop, const Options& options);
 
 }  // namespace sluice::redis

@@ -10,16 +10,16 @@
 
 namespace sluice::redis {
 
-/// Slots that one server has.
+/// Slots owned by one server.
 struct SlotRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
   ServerAddress owner{};
 };
 
-/// Reads the reply to CLUSTER SLOTS, which every version of Redis and Valkey knows, of a server
-/// that was reached at `asked_host`: who does not know its own host is there, too. Nothing if it is
-/// no such reply, or has no slots.
+/// Parses the reply to CLUSTER SLOTS, which every version of Redis and Valkey supports.
+/// `asked_host` replaces the host of servers that don't know their own. Returns nothing if the
+/// reply is invalid or has no slots.
 [[nodiscard]] std::optional<std::vector<SlotRange>> ReadSlotRanges(resp::Value reply,
                                                                    const std::string& asked_host);
 

@@ -27,7 +27,7 @@ std::string Server(const std::string& host) {
   return "*3\r\n" + host + ":7000\r\n" + std::string(kId);
 }
 
-TEST(SlotRangesTest, TellWhichServerHasWhichSlots) {
+TEST(SlotRangesTest, MapSlotsToServers) {
   // The replica that follows the primary does not matter.
   const std::string with_replica =
       "*4\r\n:0\r\n:99\r\n" + Server("$4\r\nhost\r\n") + Server("$7\r\nreplica\r\n");
@@ -40,7 +40,7 @@ TEST(SlotRangesTest, TellWhichServerHasWhichSlots) {
   EXPECT_EQ(ranges->back().owner, (ServerAddress{"::1", 7000}));
 }
 
-TEST(SlotRangesTest, WhoDoesNotKnowItsHostIsWhereItWasAsked) {
+TEST(SlotRangesTest, AServerWithoutAHostHasTheOneOfTheConnection) {
   for (const std::string host : {"$0\r\n\r\n", "$-1\r\n", "_\r\n"}) {
     const auto ranges = Read("*1\r\n" + Range(0, 1, Server(host)));
     ASSERT_TRUE(ranges) << host;
@@ -48,7 +48,7 @@ TEST(SlotRangesTest, WhoDoesNotKnowItsHostIsWhereItWasAsked) {
   }
 }
 
-TEST(SlotRangesTest, WhoHasNoNameIsAtItsAddress) {
+TEST(SlotRangesTest, AServerWithoutANameHasItsAddress) {
   const std::string server =
       "*4\r\n$1\r\n?\r\n:7000\r\n" + std::string(kId) + "*2\r\n$2\r\nip\r\n$8\r\n10.0.0.1\r\n";
   const auto ranges = Read("*1\r\n" + Range(0, 1, server));
@@ -56,7 +56,7 @@ TEST(SlotRangesTest, WhoHasNoNameIsAtItsAddress) {
   EXPECT_EQ(ranges->front().owner.host, "10.0.0.1");
 }
 
-TEST(SlotRangesTest, AnythingElseIsNone) {
+TEST(SlotRangesTest, OtherRepliesAreInvalid) {
   const std::string server = Server("$4\r\nhost\r\n");
   for (const std::string& reply :
        {std::string("*0\r\n"), std::string("+OK\r\n"), std::string("-ERR no\r\n"),

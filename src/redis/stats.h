@@ -10,34 +10,34 @@ namespace sluice::redis {
 
 enum class State : std::uint8_t {
   kIdle,        ///< No call yet.
-  kConnecting,  ///< Until Redis has let us in.
+  kConnecting,  ///< Including the login.
   kReady,
   kWaiting,  ///< The last attempt failed; the next one is due in a moment.
   kClosed,
 };
 
-/// A connection or a client writes its own on its loop's thread; a copy may be read by any.
+/// Counters of a client. Written on its loop's thread; copies may be read on any.
 struct Stats {
   State state = State::kIdle;
-  Counter connected{};  ///< Connections on which Redis has let us in: 0 or 1 to one server.
-  Counter connects{};   ///< Connections on which Redis let us in.
+  Counter connected{};  ///< Logged-in connections: 0 or 1 per server.
+  Counter connects{};   ///< Successful logins.
   Counter connect_failures{};
-  Counter disconnects{};  ///< Of connections that had been let in.
+  Counter disconnects{};  ///< Of logged-in connections.
   Counter calls{};
   Counter replies{};       ///< Late ones included.
   Counter timeouts{};      ///< Calls whose deadline passed, sent or not.
   Counter late_replies{};  ///< Of calls that had timed out.
-  Counter rejected{};      ///< Calls that were refused at once.
+  Counter rejected{};      ///< Calls that failed immediately.
   Counter lost{};          ///< Calls that were under way when a connection ended.
   Counter pushes{};
-  Counter writes{};  ///< Times that bytes were given to the connection.
+  Counter writes{};  ///< Write operations.
   Counter bytes_sent{};
   Counter bytes_received{};
-  Counter breakers_closed{};  ///< One of these three for each server.
+  Counter breakers_closed{};  ///< Each server counts in one of these three.
   Counter breakers_open{};
   Counter breakers_half_open{};
-  Counter breaker_opened{};  ///< How often one opened.
-  Counter queued{};          ///< Calls that wait to be sent.
+  Counter breaker_opened{};  ///< Times that a breaker opened.
+  Counter queued{};          ///< Unsent calls.
   Counter in_flight{};       ///< Calls that wait for a reply, timed-out ones included.
 
   /// Sums the numbers; the state stays.

@@ -47,7 +47,7 @@ void Subscriber::OnPush(resp::Value push) const {
   if (kind == "subscribe" && events_.on_subscribed) events_.on_subscribed();
 }
 
-// In RESP2 replies and messages look alike; there the kernel's keep-alive must do.
+// RESP2 does not distinguish replies from messages; TCP keep-alive must suffice there.
 void Subscriber::Ping() {
   ping_.Set(loop_.Now() + kPingEvery);
   if (client_.state() != State::kReady || client_.protocol() != resp::Protocol::kResp3) return;

@@ -12,25 +12,24 @@
 
 namespace sluice::redis {
 
-/// Receives the messages of some channels, over a connection of its own that is reopened
-/// whenever it ends. What is published meanwhile is lost: `on_subscribed` is the moment to ask for
-/// what may have been missed.
+/// Receives the messages of channels over its own connection, which is reopened whenever it is
+/// lost. Messages published meanwhile are lost: use `on_subscribed` to catch up.
 ///
-/// Lives on its loop's thread, where its events happen; they may close it, but not destroy it.
+/// Lives on its loop's thread. Events run there; they may close it, but not destroy it.
 class Subscriber {
  public:
   struct Events {
     std::function<void(std::string_view channel, std::string_view message)> on_message;
-    /// Whatever is published from now on is heard. Once for each channel and connection.
+    /// Messages published from now on are received. Called once per channel and connection.
     std::function<void()> on_subscribed{};
-    /// Redis refuses the subscription, with this error; may be empty.
+    /// Redis refused the subscription with this error. May be empty.
     std::function<void(std::string_view error)> on_refused{};
   };
 
   Subscriber(net::Loop& loop, const Options& options, std::span<const std::string> channels,
              Events events);
 
-  /// Connects, and keeps connecting.
+  /// Connects, and reconnects until closed.
   void Start();
   void Close();
 
@@ -43,7 +42,7 @@ class Subscriber {
   net::Loop& loop_;
   Events events_;
   Client client_;
-  net::Timer ping_;  ///< A silent connection may be a dead one.
+  net::Timer ping_;  ///< Detects dead connections.
   const std::string ping_command_;
 };
 

@@ -34,7 +34,7 @@ class SubscriberTest : public ClientTest {
   }
 };
 
-TEST_F(SubscriberTest, HearsWhatIsPublishedOnItsChannels) {
+TEST_F(SubscriberTest, ReceivesMessagesOfItsChannels) {
   const RedisServer server;
   Subscriber subscriber(loop_, server.ClientOptions(), channels_, Events());
   subscriber.Start();
@@ -46,7 +46,7 @@ TEST_F(SubscriberTest, HearsWhatIsPublishedOnItsChannels) {
   EXPECT_THAT(heard_, ElementsAre("weather: rain", "news: good news"));
 }
 
-TEST_F(SubscriberTest, HearsAServerThatSpeaksOnlyResp2) {
+TEST_F(SubscriberTest, ReceivesMessagesInResp2) {
   const RedisServer server({.config = {"rename-command HELLO \"\""}});
   Subscriber subscriber(loop_, server.ClientOptions(), channels_, Events());
   subscriber.Start();
@@ -86,7 +86,7 @@ TEST_F(SubscriberTest, ReportsASubscriptionThatRedisRefuses) {
   }
 }
 
-TEST_F(SubscriberTest, GivesUpAServerThatIsSilent) {
+TEST_F(SubscriberTest, DisconnectsASilentServer) {
   const RedisServer server;
   Options options = server.ClientOptions();
   options.stall_timeout = milliseconds(100);

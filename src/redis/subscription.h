@@ -12,9 +12,9 @@
 
 namespace sluice::redis {
 
-/// A subscription to channels of a Redis of any topology, over a connection of its own. With a
-/// cluster, to one of the servers that the options name, and to the next one while that is not
-/// there: every server of a cluster has the messages of all.
+/// A subscription to channels of a Redis of any topology, over its own connection. With a cluster,
+/// connects to one of the seeds, and to the next one if that is unreachable: every server of a
+/// cluster has all messages.
 ///
 /// Lives on its loop's thread. Connects at once.
 class Subscription {

@@ -42,7 +42,7 @@ std::optional<Error> ParseSentinelUser(std::string_view text, Options& options) 
       "redis-sentinel://[user:password@]name@host:26379,host:26379";
   const std::size_t at = text.rfind('@');
   const std::string_view name = at == std::string_view::npos ? text : text.substr(at + 1);
-  // A user with a password, and no name: not to be taken for one, and shown.
+  // User and password without a name: must not be treated as a name and shown.
   if (name.empty() || name.find(':') != std::string_view::npos) return InvalidUrl(kRight);
   if (!DecodePercent(name, options.sentinel.name)) return InvalidUrl(kRight);
   return at == std::string_view::npos ? std::nullopt : ParseUser(text.substr(0, at), options);
@@ -86,7 +86,7 @@ std::optional<Error> ParseQuery(std::string_view query, Options& options) {
   return std::nullopt;
 }
 
-// What stands between the scheme and the query, without the user.
+// The text between scheme and query, without the user.
 std::optional<Error> ParsePlace(bool is_unix, std::string_view text, Options& options) {
   if (is_unix) {
     if (!text.starts_with('/')) return InvalidValue("socket", text, "a path that begins with '/'");
@@ -140,7 +140,7 @@ Result<Options> ParseUrl(std::string_view url) {
   const bool sentinel = scheme->topology == Topology::kSentinel;
   if (at != std::string_view::npos || sentinel) {
     const std::string_view user = at == std::string_view::npos ? "" : rest.substr(0, at);
-    // Else part of a password would be taken for a host, and shown in an error.
+    // Otherwise part of a password could be treated as a host and appear in an error.
     if (user.find_first_of("/?") != std::string_view::npos) {
       return InvalidUrl(
           "'/' and '?' in a user or password are written %2F and %3F, '@' after it %40");

@@ -8,7 +8,7 @@
 
 namespace sluice::redis {
 
-/// Reads where Redis is from a URL:
+/// Parses options from a URL:
 ///
 ///     redis://[[user]:password@]host[:port][/database][?option=value&...]
 ///     rediss://...                                      the same with TLS
@@ -22,7 +22,7 @@ namespace sluice::redis {
 /// connect_timeout, stall_timeout, backoff_min, backoff_max as 250ms or 1s; sentinel_username,
 /// sentinel_password_file, sentinel_password_env. An IPv6 address stands in brackets.
 ///
-/// An error says what was found, except for the user and the password, and what would be right.
+/// An error has the found and the expected text, except for user and password.
 [[nodiscard]] Result<Options> ParseUrl(std::string_view url);
 
 }  // namespace sluice::redis

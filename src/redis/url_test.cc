@@ -20,7 +20,7 @@ Options Parsed(const std::string& url) {
   return options ? *options : Options{};
 }
 
-TEST(RedisUrlTest, WhatIsNotSaidIsAsUsual) {
+TEST(RedisUrlTest, MissingPartsHaveDefaults) {
   const Options options = Parsed("redis://localhost");
   EXPECT_EQ(options.host, "localhost");
   EXPECT_EQ(options.port, 6379);
@@ -105,7 +105,7 @@ TEST(RedisUrlTest, AClusterIsNamedBySomeOfItsServers) {
   EXPECT_TRUE(Parsed("rediss-cluster://h1").tls.enabled);
 }
 
-TEST(RedisUrlTest, ErrorsSayWhatWasFoundAndWhatWouldBeRight) {
+TEST(RedisUrlTest, ErrorsHaveTheFoundAndTheExpectedText) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "expected redis://, rediss:// or unix://"},
       {"http://host", "expected redis://, rediss:// or unix://"},

@@ -8,7 +8,7 @@
 
 namespace sluice::redis {
 
-/// Reads where Redis is from YAML: a URL, or the same in fields.
+/// Parses options from YAML: a URL, or the same in fields.
 ///
 ///     url: rediss://redis.test:6380/2      # other fields add to it
 ///     host: redis.test
@@ -26,7 +26,7 @@ namespace sluice::redis {
 ///       password_file: /run/secrets/sentinel
 ///     cluster: [10.0.0.1:6379, 10.0.0.2:6379]  # likewise
 ///
-/// An error says the line, what was found (except for passwords) and what would be right.
+/// An error has the line, and the found (except for passwords) and expected text.
 [[nodiscard]] Result<Options> ParseYaml(const std::string& text);
 
 }  // namespace sluice::redis

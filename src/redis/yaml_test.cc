@@ -24,7 +24,7 @@ std::string MessageOf(const std::string& text) {
   return options.ok() ? "" : options.error().message;
 }
 
-TEST(RedisYamlTest, SaysInFieldsWhatAUrlSays) {
+TEST(RedisYamlTest, FieldsAreEquivalentToAUrl) {
   const Options options = ParsedYaml(R"(
 host: redis.test
 port: 7000
@@ -55,7 +55,9 @@ TEST(RedisYamlTest, FieldsAddToAUrlWhereverItStands) {
   EXPECT_TRUE(options.tls.enabled);
 }
 
-TEST(RedisYamlTest, TlsCanBeJustSwitchedOn) { EXPECT_TRUE(ParsedYaml("tls: true").tls.enabled); }
+TEST(RedisYamlTest, TlsCanBeEnabledWithoutOptions) {
+  EXPECT_TRUE(ParsedYaml("tls: true").tls.enabled);
+}
 
 TEST(RedisYamlTest, SentinelsHaveFieldsOfTheirOwn) {
   const Options options = ParsedYaml(R"(
@@ -128,7 +130,7 @@ breaker_successes: 1
   EXPECT_FALSE(ParsedYaml("url: redis://h?breaker=false").breaker.enabled);
 }
 
-TEST(RedisYamlTest, ABreakerThatCouldNotWorkIsRefused) {
+TEST(RedisYamlTest, AnInvalidBreakerIsRejected) {
   EXPECT_THAT(MessageOf("breaker_pause: 2s"), HasSubstr("breaker_pause must be at most 1s"));
   EXPECT_THAT(MessageOf("breaker_failures: 0"), HasSubstr("breaker_failures must be above 0"));
   EXPECT_THAT(MessageOf("breaker_probes: 0"), HasSubstr("breaker_probes"));

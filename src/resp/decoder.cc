@@ -13,14 +13,14 @@ namespace sluice::resp {
 namespace {
 
 constexpr std::size_t kFirstCapacity = 4096;
-// What an unusually large reply needed is given back.
+// Releases the memory of an unusually large reply.
 constexpr std::size_t kKeptBytes = 256U << 10;
 constexpr std::size_t kKeptNodes = 4096;
 constexpr std::size_t kEndBytes = 2;     // "\r\n"
 constexpr std::size_t kFormatBytes = 4;  // "txt:" before a verbatim string
 constexpr std::size_t kShownBytes = 40;
 
-// What was found, fit for a line of text.
+// Formats found bytes for a message.
 std::string Shown(std::string_view bytes) {
   std::string shown = "'";
   for (const char c : bytes.substr(0, kShownBytes)) {
@@ -57,7 +57,7 @@ bool IsBigNumber(std::string_view line) {
 }  // namespace
 
 Decoder::Decoder(const DecoderLimits& limits) : limits_(limits) {
-  // What fits into a node's size.
+  // Maximum of Node::size.
   constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
   limits_.max_text = std::min(limits_.max_text, kMost);
   limits_.max_elements = std::min(limits_.max_elements, kMost);
@@ -149,7 +149,7 @@ Decoder::Step Decoder::ParseElement() {
   }
 }
 
-// Where the line that begins at at_ ends, and what is in it after its type.
+// Returns the end of the line at at_, and its content after the type.
 std::optional<std::size_t> Decoder::FindLine(std::string_view& line) {
   constexpr std::string_view kTypes = "+-:$*_,#(!=%~>|";
   const char* const bytes = buffer_.get() + begin_;
@@ -231,7 +231,7 @@ void Decoder::AddText(Type type, std::size_t from, std::size_t size) {
   node.offset = from;
 }
 
-// What is all in one line.
+// Values of one line.
 Decoder::Step Decoder::ParseLineValue(char type, std::string_view line, std::size_t line_end) {
   const auto add = [&](Type node_type) -> Node& {
     AddText(node_type, at_ + 1, line.size());
@@ -315,7 +315,7 @@ bool Decoder::CloseAggregates() {
     frames_.pop_back();
     if (closed.is_attribute) {
       nodes_.resize(closed.node);
-      return false;  // What it is about is still to come.
+      return false;  // The attributed value follows.
     }
     nodes_[closed.node].span = nodes_.size() - closed.node;
   }

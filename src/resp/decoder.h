@@ -15,18 +15,18 @@ namespace sluice::resp {
 
 /// Limits of one reply. Exceeding them is a protocol error.
 struct DecoderLimits {
-  std::size_t max_bytes = 128U << 20;   ///< The whole reply, as it is on the wire.
+  std::size_t max_bytes = 128U << 20;   ///< The whole reply on the wire.
   std::size_t max_text = 64U << 20;     ///< One bulk string; never more than 4 GiB.
   std::size_t max_line = 64U << 10;     ///< A simple string, an error, a number.
-  std::size_t max_elements = 1U << 20;  ///< All values of a reply together.
-  std::size_t max_depth = 32;           ///< Aggregates inside aggregates.
+  std::size_t max_elements = 1U << 20;  ///< All values of a reply in total.
+  std::size_t max_depth = 32;           ///< Nesting of aggregates.
 };
 
-/// Makes replies (or commands: arrays of bulk strings) of bytes that arrive in any pieces. Knows
-/// RESP2 and RESP3; attributes are skipped, streamed strings and aggregates are refused.
+/// Incremental decoder of replies (or commands: arrays of bulk strings) in RESP2 and RESP3.
+/// Attributes are skipped; streamed strings and aggregates are errors.
 ///
-/// In the steady state nothing is allocated: a reply's nodes and bytes lie in buffers that are used
-/// again. Memory is only taken for bytes that have arrived, whatever their headers announce.
+/// Does not allocate in the steady state: nodes and bytes of a reply are in reused buffers. Memory
+/// is bounded by the received bytes, whatever their headers announce.
 ///
 ///     decoder.Feed(bytes);
 ///     while (decoder.Next() == Decoder::Status::kReply) Handle(decoder.reply());
@@ -37,29 +37,30 @@ class Decoder {
 
   explicit Decoder(const DecoderLimits& limits = {});
 
-  /// Adds bytes at the end. `reply()` is gone.
+  /// Adds input. Invalidates reply().
   void Feed(std::string_view bytes);
-  /// The same without a copy: room for at least so many bytes, of which Commit takes the first.
+  /// Adds input without a copy: returns a buffer of at least this size; Commit adds its first
+  /// bytes.
   std::span<char> Prepare(std::size_t at_least);
   void Commit(std::size_t written) { end_ += written; }
 
-  /// Goes on to the next reply. After kError there are no more.
+  /// Advances to the next reply. kError is final.
   Status Next();
 
-  /// The reply that Next announced; good until anything else is called.
+  /// The current reply; valid until any other function is called.
   [[nodiscard]] Value reply() const { return {nodes_.data(), buffer_.get() + begin_}; }
-  /// The same as its bytes.
+  /// The bytes of the current reply.
   [[nodiscard]] std::string_view raw() const { return {buffer_.get() + begin_, at_}; }
 
   [[nodiscard]] bool failed() const { return !error_.empty(); }
-  /// One line: what was found and what would be right.
+  /// One line with the found and the expected input.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Bytes that are not part of a reply that Next has announced.
+  /// Input bytes after the current reply.
   [[nodiscard]] std::size_t pending() const { return end_ - begin_ - (complete_ ? at_ : 0); }
 
  private:
-  /// An aggregate whose elements are still to come.
+  /// An incomplete aggregate.
   struct Frame {
     std::size_t node;
     std::size_t left;
@@ -81,13 +82,13 @@ class Decoder {
   DecoderLimits limits_;
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  ///< Where the current reply begins.
-  std::size_t end_ = 0;    ///< Where what has arrived ends.
+  std::size_t begin_ = 0;  ///< Start of the current reply.
+  std::size_t end_ = 0;    ///< End of the input.
 
-  // Counted from begin_, so that the bytes can be moved.
-  std::size_t at_ = 0;       ///< How far the reply is understood.
-  std::size_t scanned_ = 0;  ///< No line ends before.
-  std::size_t wanted_ = 0;   ///< Without so many bytes there is no point in trying.
+  // Offsets from begin_, so that the bytes can be moved.
+  std::size_t at_ = 0;       ///< End of the parsed part.
+  std::size_t scanned_ = 0;  ///< No line end before this.
+  std::size_t wanted_ = 0;   ///< Minimum size of input for the next step.
 
   bool complete_ = false;
   std::size_t elements_ = 0;

@@ -85,13 +85,13 @@ const std::vector<std::pair<std::string, std::string>>& Corpus() {
   return corpus;
 }
 
-TEST(DecoderTest, EveryKindOfReplyIsUnderstood) {
+TEST(DecoderTest, EveryTypeOfReplyIsDecoded) {
   for (const auto& [bytes, meaning] : Corpus()) {
     EXPECT_THAT(Decode(bytes), ElementsAre(meaning)) << bytes;
   }
 }
 
-TEST(DecoderTest, WhereTheBytesAreSplitDoesNotMatter) {
+TEST(DecoderTest, SplitsDoNotMatter) {
   for (const auto& [bytes, meaning] : Corpus()) {
     for (std::size_t first = 0; first <= bytes.size(); ++first) {
       for (std::size_t second = first; second <= bytes.size(); ++second) {
@@ -128,7 +128,7 @@ TEST(DecoderTest, RepliesBehindEachOtherComeOutInOrder) {
   }
 }
 
-TEST(DecoderTest, WhatWasUnderstoodCanBeSaidAgain) {
+TEST(DecoderTest, DecodedRepliesCanBeEncodedAgain) {
   for (const auto& [bytes, meaning] : Corpus()) {
     Decoder decoder;
     decoder.Feed(bytes);
@@ -140,7 +140,7 @@ TEST(DecoderTest, WhatWasUnderstoodCanBeSaidAgain) {
   }
 }
 
-TEST(DecoderTest, WhatIsNotRespIsRefusedWithAReason) {
+TEST(DecoderTest, InvalidRespIsRejectedWithAReason) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"HTTP/1.1 400 Bad Request\r\n", "no value begins with 'H'"},
       {std::string("\0", 1), "no value begins with '\\x00'"},

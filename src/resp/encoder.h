@@ -11,7 +11,7 @@ namespace sluice::resp {
 
 enum class Protocol : std::uint8_t { kResp2 = 2, kResp3 = 3 };
 
-// All of these append to `out`, and allocate only if it has to grow.
+// All functions append to `out` and allocate only if it must grow.
 
 /// A whole command:
 ///
@@ -22,19 +22,18 @@ void AppendCommand(std::string& out, std::initializer_list<std::string_view> arg
 /// A command in pieces: a header with the number of arguments, then that many bulk strings.
 void AppendArrayHeader(std::string& out, std::size_t elements);
 void AppendBulk(std::string& out, std::string_view text);
-/// The number's decimal digits as a bulk string: commands have no integers.
+/// A number as a bulk string: commands have no integers.
 void AppendBulkInteger(std::string& out, std::int64_t number);
 
-// Replies. Line breaks in simple strings and errors become spaces: no text of another party may
-// end the line early.
+// Replies. Line breaks in simple strings and errors become spaces, against reply injection.
 void AppendSimpleString(std::string& out, std::string_view text);
 /// `text` begins with a code word: "ERR wrong number of arguments".
 void AppendError(std::string& out, std::string_view text);
 void AppendInteger(std::string& out, std::int64_t number);
 void AppendNull(std::string& out, Protocol protocol);
 
-// What RESP2 has no type for goes out as Redis does it: booleans as 0 and 1, doubles as bulk
-// strings, maps as arrays of keys and values in turn.
+// Types that RESP2 lacks are encoded like in Redis: booleans as 0 and 1, doubles as bulk strings,
+// maps as arrays of alternating keys and values.
 void AppendMapHeader(std::string& out, std::size_t pairs, Protocol protocol);
 void AppendBoolean(std::string& out, bool value, Protocol protocol);
 void AppendDouble(std::string& out, double number, Protocol protocol);

@@ -48,7 +48,7 @@ TEST(EncoderTest, EachProtocolHasItsNull) {
   EXPECT_EQ(Appended(AppendNull, Protocol::kResp3), "_\r\n");
 }
 
-TEST(EncoderTest, WhatResp2LacksIsWrittenAsRedisDoes) {
+TEST(EncoderTest, TypesMissingInResp2AreWrittenLikeInRedis) {
   EXPECT_EQ(Appended(AppendMapHeader, std::size_t{2}, Protocol::kResp2), "*4\r\n");
   EXPECT_EQ(Appended(AppendMapHeader, std::size_t{2}, Protocol::kResp3), "%2\r\n");
   EXPECT_EQ(Appended(AppendBoolean, true, Protocol::kResp2), ":1\r\n");

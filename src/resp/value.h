@@ -27,8 +27,8 @@ enum class Type : std::uint8_t {
   kPush,
 };
 
-/// One value of a decoded reply. A reply is a list of these in preorder: an aggregate, then all
-/// that is in it. Nothing in a node is absolute but the place of its text, so copies stay good.
+/// One value of a decoded reply. A reply is a list of nodes in preorder: an aggregate, then its
+/// elements. Texts are offsets into the bytes of the reply, so that nodes can be copied.
 struct Node {
   Type type = Type::kNull;
   std::uint32_t size =
@@ -36,12 +36,12 @@ struct Node {
   union {
     std::int64_t integer = 0;
     double number;
-    std::uint64_t offset;  ///< Where a text begins.
-    std::uint64_t span;    ///< Nodes that an aggregate spans, itself included.
+    std::uint64_t offset;  ///< Start of a text.
+    std::uint64_t span;    ///< Number of nodes of an aggregate, itself included.
   };
 };
 
-/// A value inside a reply: two pointers, to be passed by value. What it points to belongs to a
+/// A view of a value in a reply: two pointers, to be passed by value. The reply is owned by a
 /// Decoder or a Reply.
 ///
 ///     for (const Value element : reply) total += element.integer();
@@ -59,28 +59,28 @@ class Value {
   [[nodiscard]] bool is_text() const;
   [[nodiscard]] bool is_aggregate() const;
 
-  /// Of strings, errors and big numbers; of anything else "".
+  /// Text of strings, errors and big numbers; "" for other types.
   [[nodiscard]] std::string_view text() const;
-  /// The first word of an error, such as "NOSCRIPT"; of anything else "".
+  /// First word of an error, such as "NOSCRIPT"; "" for other types.
   [[nodiscard]] std::string_view error_code() const;
-  /// Of an integer; of anything else 0.
+  /// Value of an integer; 0 for other types.
   [[nodiscard]] std::int64_t integer() const {
     return type() == Type::kInteger ? node_->integer : 0;
   }
-  /// An integer, or a text that is one: what RESP2 and scripts make of numbers.
+  /// Returns an integer, or a text that is one, as in RESP2 and scripts.
   [[nodiscard]] std::optional<std::int64_t> ToInteger() const;
-  /// Of a double; of anything else 0.
+  /// Value of a double; 0 for other types.
   [[nodiscard]] double number() const { return type() == Type::kDouble ? node_->number : 0; }
   [[nodiscard]] bool boolean() const { return type() == Type::kBoolean && node_->integer != 0; }
 
-  /// Elements of an aggregate; a map has keys and values in turn. Of anything else 0.
+  /// Elements of an aggregate (a map has alternating keys and values); 0 for other types.
   [[nodiscard]] std::size_t size() const { return is_aggregate() ? node_->size : 0; }
   [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
-  /// The element at `index`, found by walking; only for index < size().
+  /// Returns the element at `index` < size(). Linear.
   [[nodiscard]] Value at(std::size_t index) const;
 
-  /// Nodes from this one to the end of what is in it.
+  /// Number of nodes of this value, itself included.
   [[nodiscard]] std::size_t span() const { return is_aggregate() ? node_->span : 1; }
   [[nodiscard]] const Node* node() const { return node_; }
   [[nodiscard]] const char* bytes() const { return bytes_; }
@@ -117,7 +117,7 @@ inline Value::Iterator Value::end() const {
   return Iterator(Value(node_ + (is_aggregate() ? node_->span : 1), bytes_));
 }
 
-/// A value that owns its parts, for callers that keep it longer than the decoder does.
+/// An owning copy of a value.
 class Reply {
  public:
   Reply() : nodes_(1) {}
@@ -130,7 +130,7 @@ class Reply {
   std::string bytes_;
 };
 
-/// One line for people: what tests and logs show. Long replies are cut.
+/// Returns one line for tests and logs. Long replies are truncated.
 std::string Describe(Value value);
 
 }  // namespace sluice::resp

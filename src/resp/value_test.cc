@@ -27,7 +27,7 @@ TEST(ValueTest, ElementsAreFoundBehindNestedOnes) {
   EXPECT_EQ(value.at(2).text(), "last");
 }
 
-TEST(ValueTest, AReplyKeepsWhatTheDecoderForgets) {
+TEST(ValueTest, AReplyOutlivesTheDecoder) {
   Decoder decoder;
   decoder.Feed("*2\r\n$5\r\nhello\r\n+world\r\n");
   ASSERT_EQ(decoder.Next(), Decoder::Status::kReply);
@@ -55,7 +55,7 @@ TEST(ValueTest, NumbersAreReadFromTextToo) {
   EXPECT_EQ(Decoded("_\r\n").value().ToInteger(), std::nullopt);
 }
 
-TEST(ValueTest, WhatAValueIsNotReadsAsNothing) {
+TEST(ValueTest, AccessorsOfOtherTypesReturnDefaults) {
   const Reply reply = Decoded(":5\r\n");
   EXPECT_EQ(reply.value().text(), "");
   EXPECT_EQ(reply.value().size(), 0U);

@@ -26,8 +26,8 @@ class AttributeChecker {
   void CheckConditions(const ReadRule& read) {
     for (const Condition& condition : read.rule.match) {
       if (names_.Knows(condition.attribute)) continue;
-      reading_.WrongAt(condition.position, reading_.PathOf(read.field),
-                       Undeclared(condition.attribute));
+      reading_.AddErrorAt(condition.position, reading_.PathOf(read.field),
+                          Undeclared(condition.attribute));
     }
   }
 
@@ -39,7 +39,7 @@ class AttributeChecker {
         if (name.empty() || names_.Knows(name)) continue;
         if (std::find(reported.begin(), reported.end(), name) != reported.end()) continue;
         reported.push_back(name);
-        reading_.Wrong(read.field, "its cost: " + Undeclared(name));
+        reading_.AddError(read.field, "its cost: " + Undeclared(name));
       }
     };
     check(read.rule.variants.usual);
@@ -51,18 +51,18 @@ class AttributeChecker {
     const std::string_view name = field->text;
     constexpr std::string_view kElse = "name it in the file's `attributes`";
     if (names_.is_declared()) {
-      reading_.Wrong(field, Undeclared(name));
+      reading_.AddError(field, Undeclared(name));
     } else if (const auto meant = MisspelledAttribute(name)) {
-      reading_.Wrong(field, "unknown attribute " + config_text::Shown(name) + "; did you mean " +
-                                config_text::Shown(*meant) + "? Else " + std::string(kElse));
+      reading_.AddError(field, "unknown attribute " + config_text::Shown(name) + "; did you mean " +
+                                   config_text::Shown(*meant) + "? Else " + std::string(kElse));
     } else if (on_missing.value_or(OnMissing::kSkip) == OnMissing::kSkip &&
                warned_.insert(name).second) {
       const std::string suggestion = names_.Suggestion(name);
-      reading_.Warn(field,
-                    config_text::Shown(name) +
-                        " is no usual attribute, and calls without it pass the rule" +
-                        (suggestion.empty() ? "; if callers send it, " : suggestion + " Else ") +
-                        std::string(kElse));
+      reading_.AddWarning(
+          field, config_text::Shown(name) +
+                     " is no usual attribute, and calls without it pass the rule" +
+                     (suggestion.empty() ? "; if callers send it, " : suggestion + " Else ") +
+                     std::string(kElse));
     }
   }
 

@@ -8,9 +8,9 @@
 
 namespace sluice::rules {
 
-/// Reports names of attributes that calls will hardly have. In `per`, which would leave calls
-/// without a limit: a misspelled usual name is an error, another unknown one a warning. Where the
-/// file declares its attributes, every other name is an error: in `per`, in conditions and costs.
+/// Reports suspicious names of attributes. In `per`, where they would leave calls without a limit,
+/// a misspelled well-known name is an error, another unknown one a warning. If the file declares
+/// its attributes, every other name is an error: in `per`, conditions and costs.
 void CheckAttributes(config_text::Reading& reading, const AttributeNames& names,
                      std::span<const ReadRule> rules);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kUsual = {"api_key", "ip",   "endpoint", "method",
                                                     "tier",    "user", "model",    "tenant"};
 
-// Names that the documents use, and what the server says of a call by itself.
+// Names in the documentation, and attributes added by the server.
 constexpr std::array<std::string_view, 6> kOthers = {"host",   "domain",     "tls_subject",
                                                      "tls_cn", "ip_network", "api_key_hash"};
 
@@ -66,7 +66,7 @@ void AttributeNames::Declare(config_text::Reading& reading, const config_text::F
     if (!name) continue;
     const auto place = std::lower_bound(declared_.begin(), declared_.end(), *name);
     if (place != declared_.end() && *place == *name) {
-      reading.Wrong(item, config_text::Shown(*name) + " stands here twice");
+      reading.AddError(item, config_text::Shown(*name) + " stands here twice");
     } else {
       declared_.emplace(place, *name);
     }

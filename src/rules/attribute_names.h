@@ -10,30 +10,29 @@
 
 namespace sluice::rules {
 
-/// The attributes that conditions are usually about.
+/// Returns the well-known attributes.
 [[nodiscard]] std::span<const std::string_view> UsualAttributes();
 
-/// Whether a name is another one with a word after it, as `tenant_id` is: no misspelling.
+/// Returns whether `name` is `other` with a suffix, such as `tenant_id`, and so not a misspelling.
 [[nodiscard]] bool Extends(std::string_view name, std::string_view other);
 
-/// The usual attribute that `name` is a misspelling or another word of. Nothing if it is one
-/// itself, or close to none.
+/// Returns the well-known attribute that `name` is a misspelling or a synonym of. Nothing if it is
+/// well-known itself, or similar to none.
 [[nodiscard]] std::optional<std::string_view> MisspelledAttribute(std::string_view name);
 
-/// The names of attributes that a rule file may use: the usual ones, those that the server adds
-/// itself, and those of the file's `attributes`. Without that list, any other name may be an
-/// attribute that some caller sends.
+/// The names of attributes that a rule file may use: well-known ones, those added by the server,
+/// and those in the file's `attributes`. Without that list, callers may send others.
 class AttributeNames {
  public:
   /// Reads the file's `attributes`.
   void Declare(config_text::Reading& reading, const config_text::Field& field);
 
   [[nodiscard]] bool is_declared() const { return is_declared_; }
-  /// Whether the file declares the name.
+  /// Returns whether the file declares the name.
   [[nodiscard]] bool Declares(std::string_view name) const;
-  /// Whether the name is declared, usual or added by the server.
+  /// Returns whether the name is declared, well-known or added by the server.
   [[nodiscard]] bool Knows(std::string_view name) const;
-  /// "; did you mean `tenant`?", or nothing.
+  /// Returns "; did you mean `tenant`?", or an empty text.
   [[nodiscard]] std::string Suggestion(std::string_view name) const;
 
  private:

@@ -43,7 +43,7 @@ ReadResult ReadOf(const fs::path& path) { return Read(path.filename().string(), 
 
 class BadFileTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(BadFileTest, IsRefusedWithTheseWords) {
+TEST_P(BadFileTest, IsRejectedWithThisMessage) {
   const fs::path path = fs::path(SLUICE_RULES_TESTDATA) / "bad" / (GetParam() + ".yaml");
   const ReadResult result = ReadOf(path);
   EXPECT_FALSE(result.file);
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, BadFileTest, ::testing::ValuesIn(FilesIn("bad")
 
 class GoodFileTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(GoodFileTest, LoadsWithoutAWord) {
+TEST_P(GoodFileTest, LoadsWithoutDiagnostics) {
   const ReadResult result =
       ReadOf(fs::path(SLUICE_RULES_TESTDATA) / "good" / (GetParam() + ".yaml"));
   EXPECT_EQ(Messages(result), "");

@@ -21,27 +21,28 @@ Cost ReadCost(config_text::Reading& reading, const config_text::Field& field, Li
     return cost;
   }
   if (field->kind != config_text::YamlKind::kMapping) {
-    reading.Wrong(field,
-                  "expected a whole number, or `{attribute: tokens, min: 1, max: 4096}`, "
-                  "found " +
-                      config_text::Found(*field.node));
+    reading.AddError(field,
+                     "expected a whole number, or `{attribute: tokens, min: 1, max: 4096}`, "
+                     "found " +
+                         config_text::Found(*field.node));
     return cost;
   }
   const config_text::Mapping mapping(reading, field, CostFields());
   if (const config_text::Field attribute = mapping["attribute"]) {
     cost.attribute = reading.Text(attribute, "the name of an attribute").value_or("");
   } else {
-    reading.Wrong(field, "needs an `attribute` to take the cost from");
+    reading.AddError(field, "needs an `attribute` to take the cost from");
   }
   if (const config_text::Field least = mapping["min"]) {
     cost.least = reading.Whole(least, 1, kMaxAmount).value_or(1);
   }
   if (const config_text::Field most = mapping["max"]) {
     const auto value = reading.Whole(most, 1, kMaxAmount);
-    Given& given = level[Quantity::kMaxCost];
+    QuantityValue& given = level[Quantity::kMaxCost];
     if (given) {
-      reading.WrongName(most, "means the same as `max_cost` on line " +
-                                  std::to_string(given.field.key.line) + "; leave one of them out");
+      reading.AddNameError(most, "means the same as `max_cost` on line " +
+                                     std::to_string(given.field.key.line) +
+                                     "; leave one of them out");
     } else if (value) {
       given.whole = *value;
       given.field = most;

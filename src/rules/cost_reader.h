@@ -8,11 +8,11 @@
 
 namespace sluice::rules {
 
-/// The default cost of a call: of requests the cost in the call, of anything else
-/// the attribute of that name.
+/// Returns the default cost: for requests the cost in the call, for other types the attribute with
+/// that name.
 Cost UsualCost(std::string_view type);
 
-/// Reads `cost`. Its `max` goes to `level`, because it is `max_cost` in other words.
+/// Reads `cost`. Its `max` is stored in `level`, as a synonym of `max_cost`.
 Cost ReadCost(config_text::Reading& reading, const config_text::Field& field, LimitLevel& level);
 
 }  // namespace sluice::rules

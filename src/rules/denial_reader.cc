@@ -17,12 +17,12 @@ constexpr std::size_t kMaxHeaders = 32;
 constexpr std::size_t kMaxHeaderBytes = 4096;
 constexpr std::string_view kUsualContentType = "text/plain; charset=utf-8";
 
-// These say where an answer ends, or are said by the answer itself.
+// Headers that frame the response, or are set by it.
 constexpr std::array<std::string_view, 8> kNotYours = {
     "connection",  "content-length",    "content-type", "date",
     "retry-after", "transfer-encoding", "trailer",      "upgrade"};
 
-// About limits, and for proxies: only we know what is true.
+// Headers about limits and for proxies, which are set by the server only.
 constexpr std::array<std::string_view, 3> kNotYoursFrom = {"ratelimit", "x-ratelimit", "x-sluice-"};
 
 bool IsOurs(std::string_view header) {
@@ -66,19 +66,19 @@ class DenialReader {
       denial_.body = reading_.Text(body, "a text").value_or("");
       denial_.content_type = kUsualContentType;
       if (denial_.body->size() > kMaxBodyBytes) {
-        reading_.Wrong(body, "is longer than " + std::to_string(kMaxBodyBytes) + " bytes");
+        reading_.AddError(body, "is longer than " + std::to_string(kMaxBodyBytes) + " bytes");
       }
     }
     if (!type) return;
-    if (!body) reading_.WrongName(type, "is of no use without a `body`");
+    if (!body) reading_.AddNameError(type, "is of no use without a `body`");
     denial_.content_type = ReadValue(type, "a type such as text/html");
   }
 
   std::string ReadValue(const config_text::Field& field, std::string_view expected) {
     const std::string value(reading_.Text(field, expected).value_or(""));
     if (!IsHeaderValue(value)) {
-      reading_.Wrong(field, "is no value of a header: it has control characters, or more than " +
-                                std::to_string(kMaxHeaderBytes) + " bytes");
+      reading_.AddError(field, "is no value of a header: it has control characters, or more than " +
+                                   std::to_string(kMaxHeaderBytes) + " bytes");
     }
     return value;
   }
@@ -86,13 +86,13 @@ class DenialReader {
   void ReadHeaders(const config_text::Field& field) {
     const auto entries = reading_.Entries(field, "names of headers and their values");
     if (entries.size() > kMaxHeaders) {
-      reading_.Wrong(field, "has more than " + std::to_string(kMaxHeaders) + " headers");
+      reading_.AddError(field, "has more than " + std::to_string(kMaxHeaders) + " headers");
     }
     for (const config_text::Field& entry : entries) {
       if (entry.name.empty() || !std::all_of(entry.name.begin(), entry.name.end(), IsNameByte)) {
-        reading_.WrongName(entry, "is no name of a header");
+        reading_.AddNameError(entry, "is no name of a header");
       } else if (IsOurs(entry.name)) {
-        reading_.WrongName(entry, "is a header that the server sets itself");
+        reading_.AddNameError(entry, "is a header that the server sets itself");
       }
       denial_.headers.emplace_back(entry.name, ReadValue(entry, "the value of a header"));
     }

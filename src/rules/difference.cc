@@ -30,20 +30,20 @@ std::string Shortened(std::string text) {
   return text + "…";
 }
 
-Effect Reversed(Effect effect) {
+ChangeEffect Reversed(ChangeEffect effect) {
   switch (effect) {
-    case Effect::kTightens:
-      return Effect::kLoosens;
-    case Effect::kLoosens:
-      return Effect::kTightens;
-    case Effect::kNew:
-      return Effect::kGone;
-    case Effect::kGone:
-      return Effect::kNew;
-    case Effect::kChanges:
+    case ChangeEffect::kTightens:
+      return ChangeEffect::kLoosens;
+    case ChangeEffect::kLoosens:
+      return ChangeEffect::kTightens;
+    case ChangeEffect::kNew:
+      return ChangeEffect::kGone;
+    case ChangeEffect::kGone:
+      return ChangeEffect::kNew;
+    case ChangeEffect::kChanges:
       break;
   }
-  return Effect::kChanges;
+  return ChangeEffect::kChanges;
 }
 
 std::string TextOf(bool value) { return value ? "true" : "false"; }
@@ -119,7 +119,7 @@ std::string PercentOf(const std::optional<Rollout>& rollout) {
 }
 
 // The limits that a caller has.
-Variants Present(Variants variants) {
+LimitVariants Present(LimitVariants variants) {
   const auto is_absent = [](const NamedLimit& limit) { return limit.is_absent; };
   std::erase_if(variants.usual, is_absent);
   for (auto& [tier, limits] : variants.by_tier) std::erase_if(limits, is_absent);
@@ -160,7 +160,7 @@ class Comparison {
       const auto found = old.find(rule.id);
       rule_ = rule.id;
       if (found == old.end()) {
-        Add("rule", {}, SummaryOf(rule), Effect::kNew);
+        Add("rule", {}, SummaryOf(rule), ChangeEffect::kNew);
       } else {
         kept.insert(rule.id);
         CompareRule(*found->second, rule);
@@ -168,13 +168,13 @@ class Comparison {
     }
     for (const Rule& rule : before_.rules) {
       rule_ = rule.id;
-      if (!kept.contains(rule.id)) Add("rule", SummaryOf(rule), {}, Effect::kGone);
+      if (!kept.contains(rule.id)) Add("rule", SummaryOf(rule), {}, ChangeEffect::kGone);
     }
     return std::move(rows_);
   }
 
  private:
-  void Add(std::string field, std::string from, std::string to, Effect effect) {
+  void Add(std::string field, std::string from, std::string to, ChangeEffect effect) {
     rows_.push_back({.rule = rule_,
                      .field = std::move(field),
                      .from = Shortened(std::move(from)),
@@ -183,19 +183,19 @@ class Comparison {
   }
 
   void Field(std::string field, std::string_view from, std::string_view to,
-             Effect effect = Effect::kChanges) {
+             ChangeEffect effect = ChangeEffect::kChanges) {
     if (from != to) Add(std::move(field), std::string(from), std::string(to), effect);
   }
 
   /// `when_set`: the effect of false that becomes true.
-  void Flag(std::string field, bool from, bool to, Effect when_set) {
+  void Flag(std::string field, bool from, bool to, ChangeEffect when_set) {
     Field(std::move(field), TextOf(from), TextOf(to), to ? when_set : Reversed(when_set));
   }
 
   /// `when_added`: the effect of an entry that is new.
   template <typename Entry>
   void CompareList(const std::string& field, const std::vector<Entry>& before,
-                   const std::vector<Entry>& after, Effect when_added,
+                   const std::vector<Entry>& after, ChangeEffect when_added,
                    const std::function<std::string(const Entry&)>& text_of) {
     std::multiset<std::string> old;
     std::multiset<std::string> fresh;
@@ -210,7 +210,7 @@ class Comparison {
     if (gone.empty() && added.empty() && !before.empty()) {
       const auto same = [&](const Entry& a, const Entry& b) { return text_of(a) == text_of(b); };
       if (!std::equal(before.begin(), before.end(), after.begin(), same)) {
-        Add(field, "in another order", "in another order", Effect::kChanges);
+        Add(field, "in another order", "in another order", ChangeEffect::kChanges);
       }
     }
     for (std::size_t i = 0; i < std::min(added.size(), kMaxEntryRows); ++i) {
@@ -228,9 +228,12 @@ class Comparison {
   }
 
   void CompareFile() {
-    const auto name = [](Default value) { return value == Default::kDeny ? "deny" : "allow"; };
+    const auto name = [](DefaultAction value) {
+      return value == DefaultAction::kDeny ? "deny" : "allow";
+    };
     Field("default", name(before_.otherwise), name(after_.otherwise),
-          after_.otherwise == Default::kDeny ? Effect::kTightens : Effect::kLoosens);
+          after_.otherwise == DefaultAction::kDeny ? ChangeEffect::kTightens
+                                                   : ChangeEffect::kLoosens);
     Field("default_tier", before_.default_tier, after_.default_tier);
     const std::function<std::string(const Pattern&)> pattern = [](const Pattern& entry) {
       return TextOf(entry);
@@ -241,13 +244,14 @@ class Comparison {
     const std::function<std::string(const KeyTier&)> key = [](const KeyTier& entry) {
       return TextOf(entry.key) + ": " + entry.tier;
     };
-    CompareList<std::string>("tiers", before_.tiers, after_.tiers, Effect::kNew, text);
-    CompareList<KeyTier>("keys", before_.keys, after_.keys, Effect::kNew, key);
-    CompareList<Pattern>("known_keys", before_.known_keys, after_.known_keys, Effect::kNew,
+    CompareList<std::string>("tiers", before_.tiers, after_.tiers, ChangeEffect::kNew, text);
+    CompareList<KeyTier>("keys", before_.keys, after_.keys, ChangeEffect::kNew, key);
+    CompareList<Pattern>("known_keys", before_.known_keys, after_.known_keys, ChangeEffect::kNew,
                          pattern);
-    CompareList<Pattern>("deny", before_.deny, after_.deny, Effect::kTightens, pattern);
-    CompareList<Pattern>("allow", before_.allow, after_.allow, Effect::kLoosens, pattern);
-    CompareList<std::string>("endpoints", before_.endpoints, after_.endpoints, Effect::kNew, text);
+    CompareList<Pattern>("deny", before_.deny, after_.deny, ChangeEffect::kTightens, pattern);
+    CompareList<Pattern>("allow", before_.allow, after_.allow, ChangeEffect::kLoosens, pattern);
+    CompareList<std::string>("endpoints", before_.endpoints, after_.endpoints, ChangeEffect::kNew,
+                             text);
     CompareOrder();
   }
 
@@ -266,12 +270,14 @@ class Comparison {
 
   void CompareRule(const Rule& before, const Rule& after) {
     // Calls that no rule matches may be denied, and a final rule keeps others from its calls.
-    const bool plain = !before.final && !after.final && before_.otherwise == Default::kAllow &&
-                       after_.otherwise == Default::kAllow;
-    Flag("enabled", before.enabled, after.enabled, plain ? Effect::kTightens : Effect::kChanges);
-    Flag("shadow", before.shadow, after.shadow, Effect::kLoosens);
-    Flag("final", before.final, after.final, Effect::kChanges);
-    Flag("headers", before.headers, after.headers, Effect::kChanges);
+    const bool plain = !before.final && !after.final &&
+                       before_.otherwise == DefaultAction::kAllow &&
+                       after_.otherwise == DefaultAction::kAllow;
+    Flag("enabled", before.enabled, after.enabled,
+         plain ? ChangeEffect::kTightens : ChangeEffect::kChanges);
+    Flag("shadow", before.shadow, after.shadow, ChangeEffect::kLoosens);
+    Flag("final", before.final, after.final, ChangeEffect::kChanges);
+    Flag("headers", before.headers, after.headers, ChangeEffect::kChanges);
     Field("description", before.description, after.description);
     Field("version", std::to_string(before.version), std::to_string(after.version));
     Field("tier", before.tier.value_or(""), after.tier.value_or(""));
@@ -312,9 +318,9 @@ class Comparison {
     if (had_from && has_from) {
       CompareVariants("rollout.from.", Present(before->from), Present(after->from));
     } else if (has_from) {
-      Add("rollout.from", {}, TextOf(Present(after->from).usual), Effect::kNew);
+      Add("rollout.from", {}, TextOf(Present(after->from).usual), ChangeEffect::kNew);
     } else if (had_from) {
-      Add("rollout.from", TextOf(Present(before->from).usual), {}, Effect::kGone);
+      Add("rollout.from", TextOf(Present(before->from).usual), {}, ChangeEffect::kGone);
     }
   }
 
@@ -325,23 +331,26 @@ class Comparison {
       const std::string label = "override[" + each.whose.text + "]";
       const auto found = old.find(TextOf(each.whose));
       if (found == old.end()) {
-        Add(label, {}, TextOf(each.variants.usual), Effect::kNew);
+        Add(label, {}, TextOf(each.variants.usual), ChangeEffect::kNew);
       } else {
         CompareVariants(label + ".", found->second->variants, each.variants);
         old.erase(found);
       }
     }
     for (const auto& [whose, each] : old) {
-      Add("override[" + each->whose.text + "]", TextOf(each->variants.usual), {}, Effect::kGone);
+      Add("override[" + each->whose.text + "]", TextOf(each->variants.usual), {},
+          ChangeEffect::kGone);
     }
   }
 
-  void CompareVariants(const std::string& prefix, const Variants& before, const Variants& after) {
+  void CompareVariants(const std::string& prefix, const LimitVariants& before,
+                       const LimitVariants& after) {
     CompareLimits(prefix, {}, before.usual, after.usual);
     std::set<std::string_view> tiers;
     for (const auto& [tier, limits] : before.by_tier) tiers.insert(tier);
     for (const auto& [tier, limits] : after.by_tier) tiers.insert(tier);
-    const auto limits_of = [](const Variants& variants, std::string_view tier) -> const Limits& {
+    const auto limits_of = [](const LimitVariants& variants,
+                              std::string_view tier) -> const Limits& {
       const auto found = variants.by_tier.find(tier);
       return found == variants.by_tier.end() ? variants.usual : found->second;
     };
@@ -363,12 +372,12 @@ class Comparison {
       if (const NamedLimit* old = find(before, limit.name)) {
         CompareLimit(field, *old, limit);
       } else {
-        Add(field, {}, TextOf(limit), Effect::kNew);
+        Add(field, {}, TextOf(limit), ChangeEffect::kNew);
       }
     }
     for (const NamedLimit& limit : before) {
       if (find(after, limit.name) != nullptr) continue;
-      Add(prefix + "limits." + limit.name + suffix, TextOf(limit), {}, Effect::kGone);
+      Add(prefix + "limits." + limit.name + suffix, TextOf(limit), {}, ChangeEffect::kGone);
     }
   }
 
@@ -376,7 +385,7 @@ class Comparison {
     const bool same =
         before.reject_all == after.reject_all && (before.reject_all || before.limit == after.limit);
     if (!same) Add(field, TextOf(before), TextOf(after), EffectOf(before, after));
-    Flag(field + ".shadow", before.shadow, after.shadow, Effect::kLoosens);
+    Flag(field + ".shadow", before.shadow, after.shadow, ChangeEffect::kLoosens);
     Field(field + ".starts_at", TextOf(before.schedule.starts_at),
           TextOf(after.schedule.starts_at));
     Field(field + ".expires_at", TextOf(before.schedule.expires_at),
@@ -385,14 +394,14 @@ class Comparison {
     const bool constant = before.cost.constant && after.cost.constant;
     const bool costs_more = constant && *after.cost.constant > *before.cost.constant;
     Field(field + ".cost", TextOf(before.cost), TextOf(after.cost),
-          !constant    ? Effect::kChanges
-          : costs_more ? Effect::kTightens
-                       : Effect::kLoosens);
+          !constant    ? ChangeEffect::kChanges
+          : costs_more ? ChangeEffect::kTightens
+                       : ChangeEffect::kLoosens);
     const auto bound = [](const NamedLimit& limit) {
       return limit.cost.max_cost.value_or(kMaxAmount + 1);
     };
     Field(field + ".max_cost", TextOf(before.cost.max_cost), TextOf(after.cost.max_cost),
-          bound(after) < bound(before) ? Effect::kTightens : Effect::kLoosens);
+          bound(after) < bound(before) ? ChangeEffect::kTightens : ChangeEffect::kLoosens);
     Field(field + ".max_settlement", TextOf(before.max_settlement), TextOf(after.max_settlement));
     if (same && !before.reject_all) {
       Field(field + ".window", SpanText(before.window), SpanText(after.window));
@@ -407,7 +416,7 @@ class Comparison {
 
 }  // namespace
 
-std::string_view NameOf(Effect effect) {
+std::string_view NameOf(ChangeEffect effect) {
   static constexpr std::array<std::string_view, 5> kNames{"tightens", "loosens", "new", "gone",
                                                           "changes"};
   return kNames[static_cast<std::size_t>(effect)];

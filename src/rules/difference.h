@@ -9,25 +9,25 @@
 
 namespace sluice::rules {
 
-enum class Effect : std::uint8_t {
+enum class ChangeEffect : std::uint8_t {
   kTightens,  ///< Fewer calls pass.
   kLoosens,   ///< More calls pass.
   kNew,
   kGone,
-  kChanges,  ///< Which calls it admits more or fewer of can't be said in general.
+  kChanges,  ///< Neither tighter nor looser in all cases.
 };
 
-/// "tightens", "loosens", "new", "gone", "changes".
-[[nodiscard]] std::string_view NameOf(Effect effect);
+/// Returns "tightens", "loosens", "new", "gone" or "changes".
+[[nodiscard]] std::string_view NameOf(ChangeEffect effect);
 
 /// One changed field of a rule, or of the file.
 struct DifferenceRow {
   std::string rule{};  ///< The rule's id; empty: a field of the file.
   std::string
       field{};         ///< Such as "limits.requests", "limits.requests[tier pro]", "match", "deny".
-  std::string from{};  ///< The value before, for people; empty: none.
-  std::string to{};    ///< The value afterwards; empty: none.
-  Effect effect = Effect::kChanges;
+  std::string from{};  ///< The previous value, for display; empty: none.
+  std::string to{};    ///< The new value; empty: none.
+  ChangeEffect effect = ChangeEffect::kChanges;
 
   friend bool operator==(const DifferenceRow&, const DifferenceRow&) = default;
 };

@@ -26,7 +26,7 @@ std::string Rows(std::string_view before, std::string_view after) {
   return text;
 }
 
-TEST(CompareTest, TellsTighterFromLooserLimits) {
+TEST(CompareTest, DistinguishesTighterFromLooserLimits) {
   const auto effect = [](const std::string& before, const std::string& after) {
     const auto rows = Compare(ReadOk("rules:\n  - { id: a, " + before + " }\n"),
                               ReadOk("rules:\n  - { id: a, " + after + " }\n"));
@@ -128,7 +128,7 @@ bool ByText(const DifferenceRow& a, const DifferenceRow& b) {
   return std::tie(a.rule, a.field, a.from, a.to) < std::tie(b.rule, b.field, b.from, b.to);
 }
 
-TEST(CompareTest, SwappedSidesGiveTheOppositeRows) {
+TEST(CompareTest, SwappedVersionsGiveOppositeEffects) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   testing::RandomDocument random(seed);
@@ -143,8 +143,8 @@ TEST(CompareTest, SwappedSidesGiveTheOppositeRows) {
     std::vector<DifferenceRow> backward = Compare(after, before);
     for (DifferenceRow& row : backward) {
       std::swap(row.from, row.to);
-      if (row.effect < Effect::kChanges) {
-        row.effect = static_cast<Effect>(static_cast<int>(row.effect) ^ 1);
+      if (row.effect < ChangeEffect::kChanges) {
+        row.effect = static_cast<ChangeEffect>(static_cast<int>(row.effect) ^ 1);
       }
     }
     std::sort(forward.begin(), forward.end(), ByText);

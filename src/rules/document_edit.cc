@@ -216,7 +216,7 @@ std::variant<YamlTree, YamlError> ParseItem(std::string_view text, TextFormat fo
   return format == TextFormat::kJson ? YamlTree::ParseJson(text) : YamlTree::Parse(text);
 }
 
-// The lines of an item that can be put into a document as they are; else nothing.
+// Returns the lines of an item if they can be inserted verbatim; else nothing.
 std::string_view UsableLines(std::string_view text, TextFormat format, const YamlNode& item) {
   const bool is_block = format == TextFormat::kYaml && item.kind == YamlKind::kMapping &&
                         !item.flow && item.offset == 0 && !text.starts_with(kByteOrderMark);

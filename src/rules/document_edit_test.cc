@@ -69,7 +69,7 @@ TEST(PutRuleTest, KeepsTheTextOfARuleInYaml) {
                      "  - id: search\n    # slower\n    limit: 5/s  # for now\n"));
 }
 
-TEST(PutRuleTest, AddsANewRuleBehindTheLast) {
+TEST(PutRuleTest, AddsANewRuleAfterTheLast) {
   const EditResult result =
       PutRule(kDocument, "login", "limit: 5/m\nper: [ip]\n", TextFormat::kYaml);
   EXPECT_EQ(TextOf(result),
@@ -101,7 +101,7 @@ TEST(PutRuleTest, WritesRulesIntoEveryKindOfList) {
             "rules:\n  - id: b\n    limit: 2/s\n    per: [ip]\n");
 }
 
-TEST(PutRuleTest, RefusesItemsThatAreNoRule) {
+TEST(PutRuleTest, RejectsInvalidRules) {
   const auto put = [](std::string_view rule, TextFormat format) {
     const EditResult result = PutRule(kDocument, "orders", rule, format);
     EXPECT_EQ(result.failure, EditFailure::kInvalidItem);
@@ -115,7 +115,7 @@ TEST(PutRuleTest, RefusesItemsThatAreNoRule) {
   EXPECT_THAT(put("{a: 1}", TextFormat::kJson), HasSubstr("not JSON"));
 }
 
-TEST(PutRuleTest, DoesNotEditWhatAliasesShare) {
+TEST(PutRuleTest, DoesNotEditAliasedEntries) {
   const std::string document =
       "x-one: &one { id: a, limit: 1/s }\nrules:\n  - *one\n  - id: b\n    limit: &l 1/s\n"
       "  - id: c\n    limit: *l\n";
@@ -209,7 +209,7 @@ TEST(DocumentEditTest, ChangesOneRuleOfAnyDocument) {
     const std::vector<DifferenceRow> rows = Compare(*after.file, *without.file);
     ASSERT_EQ(rows.size(), 1U) << removed.text;
     EXPECT_EQ(rows[0].rule, id);
-    EXPECT_EQ(rows[0].effect, Effect::kGone);
+    EXPECT_EQ(rows[0].effect, ChangeEffect::kGone);
     ++edited;
   }
   EXPECT_EQ(edited, 500);

@@ -47,7 +47,7 @@ const config_text::YamlNode* Child(const config_text::YamlNode* node, std::strin
   return nullptr;
 }
 
-TEST(RulesDocumentTest, EveryExampleLoadsWithoutAWord) {
+TEST(RulesDocumentTest, EveryExampleLoadsWithoutDiagnostics) {
   const auto blocks = YamlBlocks(Document("rules.md"));
   EXPECT_GE(blocks.size(), 15U);
   for (const std::string& block : blocks) EXPECT_EQ(Complaints(block), "") << block;
@@ -65,7 +65,7 @@ TEST(RulesDocumentTest, EveryFieldIsExplained) {
   }
 }
 
-TEST(RulesSchemaTest, KnowsTheFieldsThatTheReaderKnows) {
+TEST(RulesSchemaTest, HasTheFieldsOfTheReader) {
   // JSON is YAML.
   const auto parsed = config_text::YamlTree::Parse(Document("rules.schema.json"));
   ASSERT_TRUE(std::holds_alternative<config_text::YamlTree>(parsed))

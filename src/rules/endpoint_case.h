@@ -8,8 +8,8 @@
 
 namespace sluice::rules {
 
-/// Warnings about endpoints with upper case letters, which never match where paths are folded to
-/// lower case. `name` is the file's, for messages.
+/// Returns warnings about endpoints with upper case letters, which never match if paths are folded
+/// to lower case. `name` is the file's, for messages.
 [[nodiscard]] std::vector<config_text::Diagnostic> WarnOfUpperCaseEndpoints(const std::string& name,
                                                                             const RuleFile& file);
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(EndpointCase, EveryEndpointThatAsksForUpperCaseIsWarnedAbout) {
+TEST(EndpointCase, UpperCaseEndpointsCauseWarnings) {
   const auto warnings = WarnOfUpperCaseEndpoints("r.yaml", testing::ReadOk(R"(
 endpoints: ["/Orders/{id}"]
 rules:
@@ -28,7 +28,7 @@ rules:
   EXPECT_THAT(Describe(warnings[1]), HasSubstr("/Login"));
 }
 
-TEST(EndpointCase, WhatMatchesLowerCaseIsNotWarnedAbout) {
+TEST(EndpointCase, LowerCaseEndpointsCauseNoWarnings) {
   EXPECT_THAT(WarnOfUpperCaseEndpoints("r.yaml", testing::ReadOk(R"(
 rules:
   - { id: a, match: { endpoint_regex: ["^/admin/\\S+$", "(?i)^/Login"], user: Bob }, limit: 1/s }

@@ -5,7 +5,7 @@
 namespace sluice::rules {
 namespace {
 
-// Takes the next segment that is not empty off the path; empty when there is none.
+// Removes and returns the next non-empty segment of the path; empty if there is none.
 std::string_view NextSegment(std::string_view& path) {
   std::size_t begin = 0;
   while (begin < path.size() && path[begin] == '/') ++begin;
@@ -106,8 +106,8 @@ std::string_view EndpointTemplates::Find(std::string_view path) const {
   return nodes_.empty() ? std::string_view() : FindFrom(0, path);
 }
 
-// Goes no deeper than the longest template. No node is reached in two ways, so what is tried in
-// vain is bounded by what there is.
+// The depth is bounded by the longest template. Each node is reached in one way only, so
+// backtracking is bounded by the number of nodes.
 std::string_view EndpointTemplates::FindFrom(std::uint32_t node, std::string_view path) const {
   const std::string_view segment = NextSegment(path);
   if (segment.empty()) return nodes_[node].whole;

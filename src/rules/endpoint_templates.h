@@ -14,29 +14,29 @@ namespace sluice::rules {
 /// Returns the error in a template; nothing if it is valid.
 [[nodiscard]] std::optional<std::string> TemplateProblem(std::string_view text);
 
-/// Templates such as "/v1/orders/{id}", which make one endpoint of many paths. `{name}` stands for
-/// one segment; `{name...}` or '*' at the end for one or more.
+/// Templates such as "/v1/orders/{id}", which map many paths to one endpoint. `{name}` matches one
+/// segment; `{name...}` or '*' at the end one or more.
 ///
-/// Immutable, so any thread may look. Looking allocates nothing. It takes one step per segment
-/// where templates don't compete, and never more than there are segments in all templates.
+/// Immutable and thread-safe. A lookup does not allocate. It takes one step per segment unless
+/// templates overlap, and never more than the number of segments in all templates.
 class EndpointTemplates {
  public:
   EndpointTemplates() = default;
-  /// Takes templates without a problem, which must outlive this.
+  /// Takes valid templates, which must outlive this.
   explicit EndpointTemplates(std::span<const std::string> templates);
 
-  /// The template that the path is of, or empty text. A literal segment beats a parameter, which
-  /// beats the rest, from left to right; of equals the first. Empty segments don't count: "/a//b/"
-  /// is "/a/b".
+  /// Returns the template of a path, or an empty text. A literal segment takes precedence over a
+  /// parameter, and that over the rest, from left to right; of equal templates, the first. Empty
+  /// segments are ignored: "/a//b/" is "/a/b".
   [[nodiscard]] std::string_view Find(std::string_view path) const;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   struct Node {
-    std::uint32_t parameter = kNone;  ///< The node behind a parameter.
+    std::uint32_t parameter = kNone;  ///< Child for a parameter.
     std::string_view whole;           ///< The template that ends here.
-    std::string_view rest;            ///< The template of which the rest begins here.
+    std::string_view rest;            ///< The template whose `{name...}` begins here.
   };
   struct Edge {
     std::uint32_t from = kNone;

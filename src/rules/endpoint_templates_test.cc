@@ -66,7 +66,7 @@ TEST(EndpointTemplates, ManyAreFoundOneByOne) {
   EXPECT_EQ(endpoints.Find("/v1/r5000/x"), "");
 }
 
-TEST(EndpointTemplates, WhatIsWrongIsSaid) {
+TEST(EndpointTemplates, ErrorsAreExplained) {
   EXPECT_EQ(TemplateProblem("/v1/orders/{id}/*"), std::nullopt);
   EXPECT_THAT(TemplateProblem("v1").value_or(""), HasSubstr("begin with '/'"));
   EXPECT_THAT(TemplateProblem("/a?b=1").value_or(""), HasSubstr("without their query"));

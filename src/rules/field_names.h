@@ -4,7 +4,7 @@
 
 #include "config_text/mapping.h"
 
-/// Which fields each part of a rule file may have. docs/rules.schema.json repeats them, and
+/// Allowed fields of each part of a rule file. docs/rules.schema.json repeats them, and
 /// docs/rules.md explains them.
 namespace sluice::rules {
 
@@ -27,7 +27,7 @@ const config_text::FieldNames& ConditionFields();
 /// An item of `keys`, written as a list.
 const config_text::FieldNames& KeyFields();
 
-/// By the name that the schema has for them.
+/// Returns all of the above by their names in the schema.
 std::vector<std::pair<std::string_view, const config_text::FieldNames*>> AllFieldNames();
 
 }  // namespace sluice::rules

@@ -24,13 +24,13 @@ void CheckIds(config_text::Reading& reading, std::span<ReadRule* const> in_order
     if (!rule.id || rule.rule.id.empty()) continue;
     const auto [first, is_new] = lines.emplace(rule.rule.id, rule.id->position.line);
     if (is_new) continue;
-    reading.Wrong(rule.id, config_text::Shown(rule.rule.id) + " is the id of the rule on line " +
-                               std::to_string(first->second) +
-                               " already; rules with one id would share their budgets");
+    reading.AddError(rule.id, config_text::Shown(rule.rule.id) + " is the id of the rule on line " +
+                                  std::to_string(first->second) +
+                                  " already; rules with one id would share their budgets");
   }
 }
 
-std::size_t MostLimits(const Variants& variants) {
+std::size_t MostLimits(const LimitVariants& variants) {
   const auto count = [](const Limits& limits) {
     return static_cast<std::size_t>(
         std::count_if(limits.begin(), limits.end(),
@@ -51,9 +51,9 @@ void CheckCount(config_text::Reading& reading, std::span<ReadRule* const> in_ord
     if (!rule.schedule.always()) continue;
     limits += MostLimits(rule.variants);
     if (limits > kMaxLimitsPerCall) {
-      reading.Wrong(read->id, "with the rules before it, a call matches " + std::to_string(limits) +
-                                  " limits; at most " + std::to_string(kMaxLimitsPerCall) +
-                                  " can match a call");
+      reading.AddError(read->id, "with the rules before it, a call matches " +
+                                     std::to_string(limits) + " limits; at most " +
+                                     std::to_string(kMaxLimitsPerCall) + " can match a call");
       return;
     }
     if (rule.final && MostLimits(rule.variants) > 0) return;

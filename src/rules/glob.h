@@ -9,49 +9,47 @@
 
 namespace sluice::rules {
 
-/// Returns the error in a glob: "ends with '\', which takes the next character as it
-/// is". Nothing if it is right.
+/// Returns the error in a glob; nothing if it is valid.
 [[nodiscard]] std::optional<std::string> GlobProblem(std::string_view text);
 
-/// A pattern for whole values: '*' stands for any bytes, '?' for one byte, '\' takes the next byte
-/// as it is. Everything else stands for itself, brackets too.
+/// A pattern for whole values: '*' matches any bytes, '?' one byte, '\' escapes the next byte.
+/// Everything else is literal, including brackets.
 ///
-/// Immutable, so any thread may match. A match allocates nothing and looks at each byte of the
-/// value at most as often as the pattern has '?' in a row of text between two '*', so that no value
-/// makes it slow.
+/// Immutable and thread-safe. A match does not allocate. Its time is bounded by the size of the
+/// value times the length of a segment with '?' between two '*', whatever the value.
 class Glob {
  public:
-  /// Nothing if `GlobProblem` finds one.
+  /// Returns nothing if `GlobProblem` finds an error.
   [[nodiscard]] static std::optional<Glob> Compile(std::string_view text);
 
   [[nodiscard]] bool Matches(std::string_view value) const;
 
-  /// The text between two '*', before the first, or after the last.
-  struct Piece {
+  /// A segment of the pattern: between two '*', before the first, or after the last.
+  struct Segment {
     std::uint32_t begin = 0;  ///< In `bytes` and `any`.
     std::uint32_t size = 0;
     bool literal = true;  ///< No '?' in it.
   };
 
-  /// Text without '?' that every value has which matches.
+  /// Literal text that every matching value contains.
   struct Literal {
     std::string_view text;
-    bool at_begin = false;  ///< There and nowhere else.
+    bool at_begin = false;  ///< Only at the start of the value.
     bool at_end = false;
   };
-  /// All such texts that are not empty; they point into this glob.
+  /// Returns all non-empty literals; they point into this glob.
   [[nodiscard]] std::vector<Literal> Literals() const;
-  /// True if `Literals` has one text and a value matches whenever it has it, as with "sk_*".
+  /// True if there is one literal, and every value that contains it matches, as with "sk_*".
   [[nodiscard]] bool IsJustLiteral() const;
 
  private:
-  [[nodiscard]] bool PieceAt(const Piece& piece, const char* at) const;
-  /// Where the piece is first found in `value`, or npos.
-  [[nodiscard]] std::size_t FindPiece(const Piece& piece, std::string_view value) const;
+  [[nodiscard]] bool MatchesAt(const Segment& segment, const char* at) const;
+  /// Returns the first occurrence of a segment in `value`, or npos.
+  [[nodiscard]] std::size_t FindSegment(const Segment& segment, std::string_view value) const;
 
   std::string bytes_;
-  std::vector<bool> any_;      ///< Which of `bytes_` stand for any byte.
-  std::vector<Piece> pieces_;  ///< One more than there are '*'.
+  std::vector<bool> any_;          ///< Marks '?' in `bytes_`.
+  std::vector<Segment> segments_;  ///< One more than there are '*'.
 };
 
 }  // namespace sluice::rules

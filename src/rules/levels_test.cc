@@ -108,7 +108,7 @@ TEST(LevelsTest, ARulesOwnTierIsItsOnlyOne) {
   EXPECT_THAT(file.rules[0].variants.by_tier, IsEmpty());
 }
 
-TEST(LevelsTest, WithNumbersOnlyFromTiersTheRuleIsForThoseTiers) {
+TEST(LevelsTest, WithNumbersOnlyFromTiersTheRuleAppliesToThoseTiers) {
   const RuleFile file = ReadOk("tiers: {pro: 100/s, other: }\nrules: [{id: a, window: 5}]");
   EXPECT_THAT(file.rules.at(0).variants.usual, IsEmpty());
   ASSERT_THAT(file.rules[0].variants.by_tier, SizeIs(1));
@@ -139,7 +139,7 @@ TEST(LevelsTest, ACalendarWindowReplacesAWindowAndBack) {
             "fixed_window 5, 60000000 µs");
 }
 
-TEST(LevelsTest, NumbersOfWeakerLevelsThatAnAlgorithmHasNoUseForAreDropped) {
+TEST(LevelsTest, UnusedNumbersOfWeakerLevelsAreDropped) {
   EXPECT_EQ(OnlyLimit("defaults: {capacity: 10, refill_rate: 1, ttl: 5s, window: 9}\n"
                       "rules: [{id: a, algorithm: concurrency, limit: 3}]"),
             "concurrency 3, 5000000 µs");
@@ -166,7 +166,7 @@ TEST(LevelsTest, EveryNumberKnowsItsLevel) {
                                  "burst_allowance=2 level 2 line 2"));
 }
 
-TEST(LevelsTest, TheWindowOfARateIsNoSettingOfItsOwn) {
+TEST(LevelsTest, TheWindowOfARateIsNotASeparateSetting) {
   const RuleFile file = ReadOk("rules: [{id: a, limit: 5 per minute}]");
   EXPECT_THAT(file.rules.at(0).variants.usual.at(0).settings, SizeIs(1));
 }
@@ -232,7 +232,7 @@ TEST(LevelsTest, CostsAreConstantOrTakenFromAnAttribute) {
   EXPECT_EQ(cost("max_cost: 7").max_cost, 7);
 }
 
-TEST(LevelsTest, ARuleMaySayThatItRejectsEverything) {
+TEST(LevelsTest, ARuleMayRejectEverything) {
   const RuleFile file = ReadOk(R"(
 tiers: { banned: { reject_all: true } }
 rules:

@@ -38,42 +38,42 @@ std::strong_ordering CompareRates(const LimitNumbers& a, const LimitNumbers& b) 
                           Wide{b.rate_den} * b.interval.count());
 }
 
-// Each comparison is of what is admitted afterwards with what was before.
-Effect Together(std::initializer_list<std::strong_ordering> comparisons) {
+// Each comparison is of the admitted calls afterwards with those before.
+ChangeEffect Together(std::initializer_list<std::strong_ordering> comparisons) {
   bool more = false;
   bool less = false;
   for (const std::strong_ordering each : comparisons) {
     more = more || each > 0;
     less = less || each < 0;
   }
-  if (more == less) return Effect::kChanges;
-  return more ? Effect::kLoosens : Effect::kTightens;
+  if (more == less) return ChangeEffect::kChanges;
+  return more ? ChangeEffect::kLoosens : ChangeEffect::kTightens;
 }
 
 }  // namespace
 
-Effect EffectOf(const NamedLimit& before, const NamedLimit& after) {
+ChangeEffect EffectOf(const NamedLimit& before, const NamedLimit& after) {
   if (before.reject_all != after.reject_all) {
-    return after.reject_all ? Effect::kTightens : Effect::kLoosens;
+    return after.reject_all ? ChangeEffect::kTightens : ChangeEffect::kLoosens;
   }
   const LimitNumbers& a = before.limit.numbers();
   const LimitNumbers& b = after.limit.numbers();
-  if (a.algorithm != b.algorithm) return Effect::kChanges;
+  if (a.algorithm != b.algorithm) return ChangeEffect::kChanges;
   const std::strong_ordering cap = b.cap <=> a.cap;
   switch (a.algorithm) {
     case Algorithm::kTokenBucket:
     case Algorithm::kLeakyBucket:
-      if (a.interval != b.interval) return Effect::kChanges;
+      if (a.interval != b.interval) return ChangeEffect::kChanges;
       return Together({cap, CompareRates(b, a)});
     case Algorithm::kFixedWindow:
     case Algorithm::kSlidingWindowLog:
     case Algorithm::kSlidingWindowCounter:
-      if (a.anchor != b.anchor) return Effect::kChanges;
+      if (a.anchor != b.anchor) return ChangeEffect::kChanges;
       return Together({cap, a.window <=> b.window});
     case Algorithm::kConcurrency:
       return Together({cap, a.window <=> b.window});
   }
-  return Effect::kChanges;
+  return ChangeEffect::kChanges;
 }
 
 }  // namespace sluice::rules

@@ -5,8 +5,7 @@
 
 namespace sluice::rules {
 
-/// Returns the effect of replacing a limit by another one that differs: kTightens, kLoosens or
-/// kChanges.
-[[nodiscard]] Effect EffectOf(const NamedLimit& before, const NamedLimit& after);
+/// Returns the effect of replacing a limit by a different one: kTightens, kLoosens or kChanges.
+[[nodiscard]] ChangeEffect EffectOf(const NamedLimit& before, const NamedLimit& after);
 
 }  // namespace sluice::rules

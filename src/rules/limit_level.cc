@@ -61,25 +61,25 @@ class LevelReader {
       ReportLimit(field);
       return;
     }
-    Given& given = Set(Quantity::kLimit, field);
+    QuantityValue& given = Set(Quantity::kLimit, field);
     if (const auto whole = ToWhole(rate->amount); whole && InRange(field, *whole, 0)) {
       given.whole = *whole;
     } else {
       if (!whole) {
-        reading_.Wrong(field,
-                       "expected a whole number, found " + config_text::Found(*field.node) +
-                           "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
-                           "`capacity` and `refill_rate`");
+        reading_.AddError(field,
+                          "expected a whole number, found " + config_text::Found(*field.node) +
+                              "; for a fraction take a longer time, as 3/2s for 1.5/s, or write "
+                              "`capacity` and `refill_rate`");
       }
       given = {};
       return;
     }
     if (!rate->period) return;
-    Given& window = level_read_[Quantity::kWindow];
+    QuantityValue& window = level_read_[Quantity::kWindow];
     if (window) {
-      reading_.Wrong(window.field, config_text::Shown(field->text) + " of `" +
-                                       std::string(field.name) +
-                                       "` has its window already; leave this out");
+      reading_.AddError(window.field, config_text::Shown(field->text) + " of `" +
+                                          std::string(field.name) +
+                                          "` has its window already; leave this out");
     }
     if (!CheckDuration(field, *rate->period)) return;
     window = {};
@@ -89,8 +89,8 @@ class LevelReader {
   LimitLevel Take() { return std::move(level_read_); }
 
  private:
-  Given& Set(Quantity quantity, const config_text::Field& field) {
-    Given& given = level_read_[quantity];
+  QuantityValue& Set(Quantity quantity, const config_text::Field& field) {
+    QuantityValue& given = level_read_[quantity];
     given.field = field;
     given.level = level_;
     return given;
@@ -98,15 +98,15 @@ class LevelReader {
 
   bool InRange(const config_text::Field& field, std::int64_t value, std::int64_t low) {
     if (value >= low && value <= kMaxAmount) return true;
-    reading_.Wrong(field, "must be between " + std::to_string(low) + " and " +
-                              std::to_string(kMaxAmount) + ", found " + std::to_string(value));
+    reading_.AddError(field, "must be between " + std::to_string(low) + " and " +
+                                 std::to_string(kMaxAmount) + ", found " + std::to_string(value));
     return false;
   }
 
   bool CheckDuration(const config_text::Field& field, Micros value) {
     if (value >= Micros{1} && value <= kMaxWindow) return true;
-    reading_.Wrong(field, "must be between 1 microsecond and 100 years, found " +
-                              config_text::Shown(field->text));
+    reading_.AddError(field, "must be between 1 microsecond and 100 years, found " +
+                                 config_text::Shown(field->text));
     return false;
   }
 
@@ -128,7 +128,7 @@ class LevelReader {
                            ? ParseWhole(field->text)
                            : std::optional<std::int64_t>();
     if (!whole) {
-      reading_.Wrong(field, "expected a whole number, found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a whole number, found " + config_text::Found(*field.node));
     } else if (InRange(field, *whole, low)) {
       Set(quantity, field).whole = *whole;
     }
@@ -140,13 +140,14 @@ class LevelReader {
                           ? config_text::ParseRate(field->text)
                           : std::optional<config_text::RateText>();
     if (!rate) {
-      reading_.Wrong(field, "expected a number, or " + std::string(kRateForms) + ", found " +
-                                config_text::Found(*field.node));
+      reading_.AddError(field, "expected a number, or " + std::string(kRateForms) + ", found " +
+                                   config_text::Found(*field.node));
     } else if (rate->amount.digits <= 0) {
-      reading_.Wrong(field, "must be more than 0, found " + config_text::Shown(field->text) +
-                                "; a bucket that is never refilled rejects every call in the end");
+      reading_.AddError(field,
+                        "must be more than 0, found " + config_text::Shown(field->text) +
+                            "; a bucket that is never refilled rejects every call in the end");
     } else if (!rate->period || CheckDuration(field, *rate->period)) {
-      Given& given = Set(Quantity::kRefillRate, field);
+      QuantityValue& given = Set(Quantity::kRefillRate, field);
       given.decimal = rate->amount;
       given.duration = rate->period.value_or(Micros{0});
     }
@@ -159,8 +160,9 @@ class LevelReader {
                               : std::optional<Micros>();
     if (!duration) {
       const std::string_view unit = plain == seconds(1) ? "seconds" : "milliseconds";
-      reading_.Wrong(field, "expected a duration such as 60s, 5m, 1h or 1d, or a number of " +
-                                std::string(unit) + ", found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a duration such as 60s, 5m, 1h or 1d, or a number of " +
+                                   std::string(unit) + ", found " +
+                                   config_text::Found(*field.node));
     } else if (CheckDuration(field, *duration)) {
       Set(quantity, field).duration = *duration;
     }
@@ -171,7 +173,7 @@ class LevelReader {
     const auto decimal = field->kind == config_text::YamlKind::kScalar ? ParseDecimal(field->text)
                                                                        : std::optional<Decimal>();
     if (!decimal) {
-      reading_.Wrong(field, "expected a number, found " + config_text::Found(*field.node));
+      reading_.AddError(field, "expected a number, found " + config_text::Found(*field.node));
     } else {
       Set(Quantity::kBurstMultiplier, field).decimal = *decimal;
     }
@@ -180,23 +182,23 @@ class LevelReader {
   void ReportLimit(const config_text::Field& field) {
     if (field->kind == config_text::YamlKind::kScalar &&
         config_text::IsPerCalendarTime(field->text)) {
-      reading_.Wrong(field,
-                     "months and years differ in length; write `algorithm: fixed_window` "
-                     "and `anchor: month` or `anchor: year` beside a plain number");
+      reading_.AddError(field,
+                        "months and years differ in length; write `algorithm: fixed_window` "
+                        "and `anchor: month` or `anchor: year` beside a plain number");
       return;
     }
-    reading_.Wrong(field, "expected a whole number, or " + std::string(kRateForms) + ", found " +
-                              config_text::Found(*field.node));
+    reading_.AddError(field, "expected a whole number, or " + std::string(kRateForms) + ", found " +
+                                 config_text::Found(*field.node));
   }
 
   void CheckForms() {
-    const Given& limit = level_read_[Quantity::kLimit];
+    const QuantityValue& limit = level_read_[Quantity::kLimit];
     for (const Quantity other : {Quantity::kCapacity, Quantity::kRefillRate}) {
-      Given& given = level_read_[other];
+      QuantityValue& given = level_read_[other];
       if (!limit || !given) continue;
-      reading_.Wrong(given.field,
-                     "repeats `limit` on line " + std::to_string(limit.field.key.line) +
-                         "; write `capacity` and `refill_rate`, or `limit` and `window`");
+      reading_.AddError(given.field,
+                        "repeats `limit` on line " + std::to_string(limit.field.key.line) +
+                            "; write `capacity` and `refill_rate`, or `limit` and `window`");
       given = {};
     }
   }
@@ -205,15 +207,16 @@ class LevelReader {
     const bool says_so = field && reading_.Flag(field).value_or(false);
     bool has_amount = false;
     for (const Quantity quantity : {Quantity::kCapacity, Quantity::kLimit}) {
-      const Given& given = level_read_[quantity];
+      const QuantityValue& given = level_read_[quantity];
       if (!given) continue;
       has_amount = true;
       if (given.whole == 0 && !says_so) {
-        reading_.Wrong(given.field,
-                       "0 rejects every call; write `reject_all: true` beside it if that is meant");
+        reading_.AddError(
+            given.field,
+            "0 rejects every call; write `reject_all: true` beside it if that is meant");
       } else if (given.whole > 0 && says_so) {
-        reading_.Wrong(field, "contradicts `" + std::string(given.field.name) + ": " +
-                                  std::string(given.field->text) + "`; leave one of them out");
+        reading_.AddError(field, "contradicts `" + std::string(given.field.name) + ": " +
+                                     std::string(given.field->text) + "`; leave one of them out");
       }
     }
     if (says_so && !has_amount) Set(Quantity::kLimit, field).whole = 0;
@@ -227,7 +230,7 @@ class LevelReader {
 }  // namespace
 
 bool LimitLevel::empty() const {
-  return std::none_of(given.begin(), given.end(), [](const Given& g) { return bool{g}; });
+  return std::none_of(given.begin(), given.end(), [](const QuantityValue& g) { return bool{g}; });
 }
 
 const std::vector<std::string_view>& QuantityFields() {
@@ -249,9 +252,9 @@ LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field
   LevelReader reader(reading, level);
   reader.ReadLimit(field);
   LimitLevel read = reader.Take();
-  const Given& limit = read[Quantity::kLimit];
+  const QuantityValue& limit = read[Quantity::kLimit];
   if (limit && limit.whole == 0) {
-    reading.Wrong(field, "0 rejects every call; write `{reject_all: true}` if that is meant");
+    reading.AddError(field, "0 rejects every call; write `{reject_all: true}` if that is meant");
   }
   return read;
 }

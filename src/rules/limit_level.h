@@ -35,14 +35,14 @@ enum class Quantity : std::uint8_t {
 };
 inline constexpr std::size_t kQuantities = 12;
 
-/// One quantity as one level has it. Which of the values means something depends on the quantity.
-struct Given {
+/// The value of one quantity at one level. The quantity determines which member is used.
+struct QuantityValue {
   std::int64_t whole = 0;
   Decimal decimal;
-  Micros duration{0};  ///< Of a rate: what it is per; 0 if it does not say.
+  Micros duration{0};  ///< Of a rate: its period; 0 if not given.
   Algorithm algorithm = Algorithm::kTokenBucket;
   Anchor anchor = Anchor::kEpoch;
-  config_text::Field field;  ///< Not set: the level does not have it.
+  config_text::Field field;  ///< Not set: the level does not have the quantity.
   Level level = Level::kBuiltIn;
 
   explicit operator bool() const { return static_cast<bool>(field); }
@@ -50,31 +50,30 @@ struct Given {
 
 /// The quantities that one level sets, or several combined.
 struct LimitLevel {
-  std::array<Given, kQuantities> given;
+  std::array<QuantityValue, kQuantities> given;
 
-  Given& operator[](Quantity quantity) { return given[static_cast<std::size_t>(quantity)]; }
-  const Given& operator[](Quantity quantity) const {
+  QuantityValue& operator[](Quantity quantity) { return given[static_cast<std::size_t>(quantity)]; }
+  const QuantityValue& operator[](Quantity quantity) const {
     return given[static_cast<std::size_t>(quantity)];
   }
   [[nodiscard]] bool empty() const;
-  /// Whether it says how much.
+  /// True if it has a capacity or a limit.
   [[nodiscard]] bool has_amount() const {
     return (*this)[Quantity::kCapacity] || (*this)[Quantity::kLimit];
   }
 };
 
-/// The fields that say something of a limit, wherever they stand.
+/// Returns the names of the fields of quantities, at all levels.
 const std::vector<std::string_view>& QuantityFields();
 
-/// Reads those of the mapping's fields that say something of a limit. `mapping` has all of
-/// QuantityFields among its names.
+/// Reads the quantities of a mapping, whose names include QuantityFields.
 LimitLevel ReadLimitLevel(const config_text::Mapping& mapping, Level level);
 
-/// Reads a rate, "100 per minute", that stands where a limit is expected.
+/// Reads a rate, "100 per minute", in place of a limit's mapping.
 LimitLevel ReadLimitText(config_text::Reading& reading, const config_text::Field& field,
                          Level level);
 
-/// The limits of a level: of all, and of those with a name.
+/// The quantities of a level: for all limits, and by name.
 struct NamedLevels {
   LimitLevel all;
   std::vector<std::pair<config_text::Field, LimitLevel>> by_name;
@@ -83,8 +82,8 @@ struct NamedLevels {
   [[nodiscard]] const LimitLevel* Find(std::string_view name) const;
 };
 
-/// Lays a stronger level over a weaker one. Numbers that say the same in other words replace each
-/// other: `limit` takes the place of `capacity` and `refill_rate`, and the other way round.
+/// Overrides a weaker level by a stronger one. Alternative quantities replace each other: `limit`
+/// replaces `capacity` and `refill_rate`, and vice versa.
 void LayOver(LimitLevel& weaker, const LimitLevel& stronger);
 
 [[nodiscard]] bool IsCalendar(Anchor anchor);

@@ -40,20 +40,20 @@ bool Serves(Algorithm algorithm, Quantity quantity) {
 }
 
 void DropUseless(config_text::Reading& reading, LimitLevel& level) {
-  const Given algorithm = level[Quantity::kAlgorithm];
+  const QuantityValue algorithm = level[Quantity::kAlgorithm];
   for (std::size_t i = 0; i < kQuantities; ++i) {
-    Given& given = level.given[i];
+    QuantityValue& given = level.given[i];
     if (!given || Serves(algorithm.algorithm, static_cast<Quantity>(i))) continue;
     if (given.level >= Level::kRule && given.level >= algorithm.level) {
       std::string message = std::string("is of no use to ") + AlgorithmName(algorithm.algorithm);
       if (static_cast<Quantity>(i) == Quantity::kCapacity) message += "; did you mean `limit`?";
-      reading.WrongName(given.field, std::move(message));
+      reading.AddNameError(given.field, std::move(message));
     }
     given = {};
   }
 }
 
-// Reports an error where its field is set, else at what the limit has instead.
+// Reports an error at its field, or at another field of the limit if it is not set.
 void Report(config_text::Reading& reading, const LimitLevel& level, const Error& error) {
   static constexpr std::pair<std::string_view, Quantity> kFields[] = {
       {"capacity", Quantity::kCapacity},
@@ -67,16 +67,17 @@ void Report(config_text::Reading& reading, const LimitLevel& level, const Error&
       {"time_to_live", Quantity::kTimeToLive},
   };
   for (const auto& [name, quantity] : kFields) {
-    const Given& given = level[quantity];
+    const QuantityValue& given = level[quantity];
     if (name != error.field || !given) continue;
-    // The position says the name already.
+    // The position already has the name.
     const bool redundant = given.field.name == name;
-    reading.Wrong(given.field, redundant ? error.message.substr(name.size() + 1) : error.message);
+    reading.AddError(given.field,
+                     redundant ? error.message.substr(name.size() + 1) : error.message);
     return;
   }
   for (const Quantity quantity : {Quantity::kLimit, Quantity::kCapacity}) {
     if (!level[quantity]) continue;
-    reading.Wrong(level[quantity].field, error.message);
+    reading.AddError(level[quantity].field, error.message);
     return;
   }
 }
@@ -93,8 +94,8 @@ class Maker {
       : reading_(reading), level_(level), algorithm_(level[Quantity::kAlgorithm].algorithm) {}
 
   MadeLimit Make() {
-    const Given& limit = level_[Quantity::kLimit];
-    const Given& capacity = level_[Quantity::kCapacity];
+    const QuantityValue& limit = level_[Quantity::kLimit];
+    const QuantityValue& capacity = level_[Quantity::kCapacity];
     if ((limit && limit.whole == 0) || (capacity && capacity.whole == 0)) {
       made_.reject_all = true;
       made_.limit = *Limit::Concurrency({.limit = 1});  // Never asked.
@@ -149,8 +150,8 @@ class Maker {
   }
 
   std::optional<Flow> FindFlow() {
-    const Given& capacity = level_[Quantity::kCapacity];
-    const Given& refill = level_[Quantity::kRefillRate];
+    const QuantityValue& capacity = level_[Quantity::kCapacity];
+    const QuantityValue& refill = level_[Quantity::kRefillRate];
     if (level_[Quantity::kLimit]) {
       if (!Needs({Quantity::kLimit, Quantity::kWindow})) return std::nullopt;
       const std::int64_t limit = level_[Quantity::kLimit].whole;
@@ -163,15 +164,16 @@ class Maker {
                                 : "`capacity` and `refill_rate`, or `limit: 100 per minute`");
       return std::nullopt;
     }
-    const Given& interval = level_[Quantity::kRefillInterval];
+    const QuantityValue& interval = level_[Quantity::kRefillInterval];
     const Micros period = refill.duration > Micros{0} ? refill.duration
                           : interval                  ? interval.duration
                                                       : Micros{seconds(1)};
     const auto rate = config_text::ToRate(refill.decimal, period);
     if (!rate) {
-      reading_.Wrong(refill.field, config_text::Shown(refill.field->text) +
-                                       " is more than a limit can hold exactly: at most 2^53 "
-                                       "tokens, and at least one in 100 years; use fewer digits");
+      reading_.AddError(refill.field,
+                        config_text::Shown(refill.field->text) +
+                            " is more than a limit can hold exactly: at most 2^53 "
+                            "tokens, and at least one in 100 years; use fewer digits");
       return std::nullopt;
     }
     return Flow{capacity.whole, *rate};
@@ -180,7 +182,7 @@ class Maker {
   void MakeTokenBucket() {
     const auto flow = FindFlow();
     if (!flow) return;
-    const Given& multiplier = level_[Quantity::kBurstMultiplier];
+    const QuantityValue& multiplier = level_[Quantity::kBurstMultiplier];
     TokenBucketSpec spec{.capacity = flow->capacity, .refill = flow->rate};
     spec.burst_allowance = level_[Quantity::kBurstAllowance].whole;
     spec.refill_interval = level_[Quantity::kRefillInterval].duration;
@@ -194,12 +196,12 @@ class Maker {
 
   void MakeFixedWindow() {
     if (!Needs({Quantity::kLimit})) return;
-    const Given& anchor = level_[Quantity::kAnchor];
+    const QuantityValue& anchor = level_[Quantity::kAnchor];
     if (anchor && IsCalendar(anchor.anchor)) {
       if (level_[Quantity::kWindow]) {
-        reading_.Wrong(level_[Quantity::kWindow].field,
-                       "contradicts `anchor: " + std::string(anchor.field->text) +
-                           "`, which is a window of its own; leave one of them out");
+        reading_.AddError(level_[Quantity::kWindow].field,
+                          "contradicts `anchor: " + std::string(anchor.field->text) +
+                              "`, which is a window of its own; leave one of them out");
         return;
       }
       made_.window = anchor.anchor == Anchor::kDay    ? Micros{hours(24)}
@@ -216,7 +218,7 @@ class Maker {
   void MakeConcurrency() {
     if (!Needs({Quantity::kLimit})) return;
     ConcurrencySpec spec{.limit = level_[Quantity::kLimit].whole};
-    const Given& ttl = level_[Quantity::kTimeToLive];
+    const QuantityValue& ttl = level_[Quantity::kTimeToLive];
     if (ttl) spec.time_to_live = ttl.duration;
     Keep(Limit::Concurrency(spec));
   }
@@ -242,9 +244,9 @@ std::vector<Setting> SettingsOf(const LimitLevel& level) {
       "max_cost",        "max_settlement"};
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < kQuantities; ++i) {
-    const Given& given = level.given[i];
+    const QuantityValue& given = level.given[i];
     if (!given) continue;
-    // The window of "100 per minute" is no field of its own.
+    // The window of "100 per minute" is not a separate field.
     const bool implied = static_cast<Quantity>(i) == Quantity::kWindow &&
                          given.field.node == level[Quantity::kLimit].field.node;
     if (implied) continue;

@@ -20,13 +20,13 @@ struct MadeLimit {
   std::string missing;  ///< The missing field, for messages; empty if a field is wrong instead.
 };
 
-/// Makes a limit of what all levels say together. Numbers of defaults and tiers that the algorithm
-/// has no use for are taken out of `level`, and so are those of levels weaker than the one that
-/// names the algorithm; others are reported, as is everything that contradicts itself. What is
-/// missing is not reported: another tier may have it.
+/// Makes a limit from the combined levels. Removes from `level` numbers of defaults and tiers that
+/// the algorithm does not use, and those of levels weaker than the one with the algorithm; reports
+/// other unused numbers, and contradictions. Does not report missing numbers, because another tier
+/// may have them.
 MadeLimit MakeLimit(config_text::Reading& reading, LimitLevel& level);
 
-/// The quantities that are set, for people who ask where a number came from.
+/// Returns the quantities that are set, to explain the origin of numbers.
 std::vector<Setting> SettingsOf(const LimitLevel& level);
 
 }  // namespace sluice::rules

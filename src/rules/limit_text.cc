@@ -24,7 +24,7 @@ std::string Decimal(double number) {
   return text.data();
 }
 
-// Per the shortest unit of which there is one at least.
+// Per the shortest unit with at least one.
 std::string RateText(const LimitNumbers& numbers) {
   const double per_micro =
       static_cast<double>(numbers.rate_num) /

@@ -7,7 +7,7 @@
 
 namespace sluice::rules {
 
-/// A limit's numbers in words: "100 at once, then 1.67 per second".
+/// Returns a limit's numbers in words: "100 at once, then 1.67 per second".
 [[nodiscard]] std::string LimitText(const LimitNumbers& numbers);
 
 /// "45s", "5m", "1h", "1.5s", "250ms".

@@ -23,7 +23,7 @@ std::optional<Pattern> ReadMethod(config_text::Reading& reading, const config_te
   const bool is_token = std::all_of(text->begin(), text->end(),
                                     [](char c) { return IsLetter(c) || c == '-' || c == '_'; });
   if (!is_token) {
-    reading.Wrong(field, "expected a method such as GET, found " + config_text::Shown(*text));
+    reading.AddError(field, "expected a method such as GET, found " + config_text::Shown(*text));
     return std::nullopt;
   }
   return ReadExact(reading, field);
@@ -47,7 +47,7 @@ PatternReaders ReadersOf(std::string_view attribute) {
 void ReadPatterns(config_text::Reading& reading, const config_text::Field& field,
                   PatternReader read, Condition& condition) {
   if (field->kind == config_text::YamlKind::kSequence && field->children.empty()) {
-    reading.Wrong(field, "an empty list matches nothing; expected at least one value");
+    reading.AddError(field, "an empty list matches nothing; expected at least one value");
   }
   for (const config_text::Field& item : reading.Items(field)) {
     if (auto pattern = read(reading, item)) condition.any_of.push_back(*std::move(pattern));
@@ -80,8 +80,8 @@ void ReadDetailed(config_text::Reading& reading, const config_text::Field& field
     condition.presence = *flag == (name == "present") ? Presence::kPresent : Presence::kAbsent;
   }
   if (forms != 1) {
-    reading.Wrong(field, "expected one of exact, glob, in, regex, present or absent, found " +
-                             std::string(forms == 0 ? "none" : "several"));
+    reading.AddError(field, "expected one of exact, glob, in, regex, present or absent, found " +
+                                std::string(forms == 0 ? "none" : "several"));
   }
 }
 
@@ -109,7 +109,7 @@ bool IsUsual(std::string_view attribute) {
   return std::find(usual.begin(), usual.end(), attribute) != usual.end();
 }
 
-// A name that is no attribute that anybody would have, but nearly one of ours.
+// Returns whether a name is probably a misspelled well-known attribute.
 std::optional<std::string> NearMiss(std::string_view name) {
   std::vector<std::string> known = {"methods"};
   for (const std::string_view attribute : UsualAttributes()) {
@@ -136,10 +136,10 @@ std::optional<std::string> NearMiss(std::string_view name) {
   return std::nullopt;
 }
 
-// Who writes `path: {exact: /a}` says plainly that it is an attribute, whatever it is called.
+// `path: {exact: /a}` is explicitly a condition on an attribute, whatever its name.
 bool CheckName(config_text::Reading& reading, const config_text::Field& field) {
   if (field.name == "present" || field.name == "absent") {
-    reading.WrongName(
+    reading.AddNameError(
         field, "stands under an attribute, as in `user: {" + std::string(field.name) + ": true}`");
     return false;
   }
@@ -147,7 +147,8 @@ bool CheckName(config_text::Reading& reading, const config_text::Field& field) {
                      SubjectOf(field.name).attribute == field.name;
   if (plain) return true;
   if (const auto meant = NearMiss(field.name)) {
-    reading.WrongName(field, "unknown condition; did you mean " + config_text::Shown(*meant) + "?");
+    reading.AddNameError(field,
+                         "unknown condition; did you mean " + config_text::Shown(*meant) + "?");
     return false;
   }
   return true;

@@ -8,12 +8,12 @@
 
 namespace sluice::rules {
 
-/// Reads the conditions of a rule. A tier is among them, with "tier" as its attribute. Names that
-/// are close to a usual one are errors unless `names` declares them.
+/// Reads the conditions of a rule, including its tier as attribute "tier". Names similar to a
+/// well-known one are errors unless `names` declares them.
 std::vector<Condition> ReadMatch(config_text::Reading& reading, const config_text::Field& match,
                                  const AttributeNames& names);
 
-/// Reads the tiers that a rule is for: one, or a list.
+/// Reads the tiers of a rule: one, or a list.
 Condition ReadTiers(config_text::Reading& reading, const config_text::Field& field);
 
 }  // namespace sluice::rules

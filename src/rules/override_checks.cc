@@ -12,7 +12,7 @@
 namespace sluice::rules {
 namespace {
 
-/// What the conditions of a rule say of one attribute.
+/// The conditions of a rule on one attribute.
 class AttributeConditions {
  public:
   AttributeConditions(const Rule& rule, std::string_view attribute) {
@@ -25,7 +25,7 @@ class AttributeConditions {
         sets_.emplace_back(condition.any_of, condition.ignore_case);
       }
     }
-    // An endpoint is matched as a path or as its template; what an override names may be either.
+    // An endpoint matches as a path or as its template; an override may have either.
     if (attribute == "endpoint") sets_.clear();
   }
 
@@ -33,7 +33,7 @@ class AttributeConditions {
   /// The rule is only for calls that have the attribute.
   [[nodiscard]] bool needed() const { return needed_; }
   [[nodiscard]] bool Accept(const Pattern& whose) const { return Excluding(whose) == nullptr; }
-  /// The condition that does not hold for it, if there is one.
+  /// Returns the condition that does not hold for it, or null.
   [[nodiscard]] const Condition* Excluding(const Pattern& whose) const {
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       const bool holds = whose.kind == PatternKind::kExact ? sets_[i].Matches(whose.text)
@@ -67,7 +67,7 @@ class OverrideChecker {
       const config_text::Field& field = rule_.override_fields[i];
       const std::string problem = Problem(whose);
       if (!problem.empty()) {
-        reading_.WrongName(field, "can never match: " + problem);
+        reading_.AddNameError(field, "can never match: " + problem);
       } else if (whose.kind == PatternKind::kGlob) {
         CheckEarlier(whose, field);
       }
@@ -117,9 +117,9 @@ class OverrideChecker {
     for (std::size_t length = 0; length <= prefix.size(); ++length) {
       const auto earlier = prefixes_.find(prefix.substr(0, length));
       if (earlier == prefixes_.end()) continue;
-      reading_.WrongName(field, "can never match: " + config_text::Shown(earlier->second.name) +
-                                    " on line " + std::to_string(earlier->second.key.line) +
-                                    " comes first and matches all of it");
+      reading_.AddNameError(field, "can never match: " + config_text::Shown(earlier->second.name) +
+                                       " on line " + std::to_string(earlier->second.key.line) +
+                                       " comes first and matches all of it");
       return;
     }
     if (const auto simple = PrefixOfSimpleGlob(whose.text)) prefixes_.emplace(*simple, field);

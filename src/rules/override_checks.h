@@ -7,8 +7,8 @@
 
 namespace sluice::rules {
 
-/// Reports overrides of the rule that no call can have: excluded by the rule's own conditions, by
-/// the keys that are known, or by an earlier override. `known_keys` is nullptr if every key is.
+/// Reports overrides of the rule that can't match: excluded by the rule's own conditions, by the
+/// known keys, or by an earlier override. `known_keys` is nullptr if every key is known.
 void CheckOverrides(config_text::Reading& reading, const ReadRule& rule,
                     const PatternSet* known_keys);
 

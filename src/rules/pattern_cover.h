@@ -13,15 +13,15 @@
 
 namespace sluice::rules {
 
-/// Patterns made ready to be asked about many values.
+/// Compiled patterns for matching many values.
 class PatternSet {
  public:
   /// The patterns must outlive this.
   explicit PatternSet(std::span<const Pattern> patterns, bool ignore_case = false);
 
-  /// Whether any of them matches.
+  /// Returns whether any of them matches.
   [[nodiscard]] bool Matches(std::string_view value) const;
-  /// False if no value that the glob matches can be matched by any of them; true if unknown.
+  /// Returns false if no value matches both the glob and any of the patterns; true if unknown.
   [[nodiscard]] bool MayOverlap(std::string_view glob) const;
 
  private:
@@ -36,16 +36,16 @@ class PatternSet {
 /// Returns the prefix of every match of a glob: its text up to the first '*', '?' or '\'.
 [[nodiscard]] std::string_view LiteralPrefix(std::string_view glob);
 
-/// The text before the '*', if that is all there is: "sk_*".
+/// Returns the prefix of a glob that consists of a prefix and '*', such as "sk_*".
 [[nodiscard]] std::optional<std::string_view> PrefixOfSimpleGlob(std::string_view glob);
 
-/// True for a pattern that every value matches, such as `*` and `.*`.
+/// Returns whether every value matches the pattern, as with `*` and `.*`.
 [[nodiscard]] bool IsEverything(const Pattern& pattern);
 
-/// True if all that matches `narrow` also matches `wide`. False if unknown.
+/// Returns true if everything that matches `narrow` also matches `wide`; false if unknown.
 [[nodiscard]] bool Covers(const Condition& wide, const Condition& narrow);
 
-/// True if the attribute must be there for the condition to hold.
+/// Returns whether the condition requires the attribute to be present.
 [[nodiscard]] bool NeedsAttribute(const Condition& condition);
 
 }  // namespace sluice::rules

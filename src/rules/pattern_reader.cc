@@ -54,7 +54,7 @@ std::optional<Pattern> ReadGlob(config_text::Reading& reading, const config_text
   const auto text = reading.Text(field, "a pattern such as sk_prod_*");
   if (!text) return std::nullopt;
   if (const auto problem = GlobProblem(*text)) {
-    reading.Wrong(field, "not a pattern: " + config_text::Shown(*text) + " " + *problem);
+    reading.AddError(field, "not a pattern: " + config_text::Shown(*text) + " " + *problem);
     return std::nullopt;
   }
   return MakePattern(PatternKind::kGlob, field);
@@ -71,13 +71,13 @@ std::optional<Pattern> ReadRegex(config_text::Reading& reading, const config_tex
   if (!text) return std::nullopt;
   if (!reading.checked_regexes().contains(*text)) {
     if (reading.regex_size() > kMaxRegexSize) {
-      reading.Wrong(field, "the regular expressions before it are too large together: at most " +
-                               std::to_string(kMaxRegexSize) +
-                               " instructions of RE2 in a document");
+      reading.AddError(field, "the regular expressions before it are too large together: at most " +
+                                  std::to_string(kMaxRegexSize) +
+                                  " instructions of RE2 in a document");
       return std::nullopt;
     }
     if (const auto problem = RegexProblem(*text, reading.regex_size())) {
-      reading.Wrong(field, "not a regular expression that RE2 takes: " + *problem);
+      reading.AddError(field, "not a regular expression that RE2 takes: " + *problem);
       return std::nullopt;
     }
     reading.checked_regexes().insert(*text);
@@ -94,7 +94,7 @@ std::optional<Pattern> ReadHostExact(config_text::Reading& reading,
   if (seen.size() != pattern->text.size() && !ParseAddress(pattern->text)) {
     std::string problem(kHostAsSeen);
     problem.append("; write ").append(config_text::Shown(seen));
-    reading.Wrong(field, std::move(problem));
+    reading.AddError(field, std::move(problem));
     return std::nullopt;
   }
   pattern->text = std::string(seen);
@@ -106,7 +106,7 @@ std::optional<Pattern> ReadHostGlob(config_text::Reading& reading,
   auto pattern = ReadGlob(reading, field);
   if (!pattern) return std::nullopt;
   if (AsksForMoreThanAHost(pattern->text)) {
-    reading.Wrong(field, kHostAsSeen);
+    reading.AddError(field, kHostAsSeen);
     return std::nullopt;
   }
   pattern->text = LowerCase(pattern->text);
@@ -129,7 +129,7 @@ std::optional<Pattern> ReadNetwork(config_text::Reading& reading, const config_t
   const auto text = reading.Text(field, "an address or a network such as 10.0.0.0/8");
   if (!text) return std::nullopt;
   if (const auto problem = NetworkProblem(*text)) {
-    reading.Wrong(field, "not an address or a network: " + *problem);
+    reading.AddError(field, "not an address or a network: " + *problem);
     return std::nullopt;
   }
   return MakePattern(PatternKind::kCidr, field);

@@ -7,23 +7,23 @@
 
 namespace sluice::rules {
 
-/// Each reads one pattern, and says what is wrong if it is none.
+/// Each reads one pattern, or reports an error and returns nothing.
 
-/// A glob if it has '*' or '?', else the value itself.
+/// A glob if it contains '*' or '?', else an exact value.
 std::optional<Pattern> ReadValue(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadExact(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadGlob(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadRegex(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadNetwork(config_text::Reading& reading, const config_text::Field& field);
-/// The same for hosts, which rules see as `NormalizeHost` writes them: letters of either case
-/// match, and a pattern that asks for a port or a dot at the end is refused, since it never could.
+/// The same for hosts, which are matched in the form of `NormalizeHost`: case is ignored, and a
+/// pattern with a port or a trailing dot is an error, because it could never match.
 std::optional<Pattern> ReadHost(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadHostExact(config_text::Reading& reading,
                                      const config_text::Field& field);
 std::optional<Pattern> ReadHostGlob(config_text::Reading& reading, const config_text::Field& field);
 std::optional<Pattern> ReadHostRegex(config_text::Reading& reading,
                                      const config_text::Field& field);
-/// An entry of a list: a network if it looks like one, else an API key.
+/// An entry of `allow` or `deny`: a network if it looks like one, else an API key.
 std::optional<Pattern> ReadListEntry(config_text::Reading& reading,
                                      const config_text::Field& field);
 

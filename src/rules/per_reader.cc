@@ -31,11 +31,11 @@ std::vector<std::string> ReadAttributes(config_text::Reading& reading,
     const auto name = reading.Text(item, "the name of an attribute such as api_key");
     if (!name) continue;
     if (*name == "global") {
-      reading.Wrong(item,
-                    "expected the name of an attribute, found `global`; one budget for all "
-                    "calls is `per: []`");
+      reading.AddError(item,
+                       "expected the name of an attribute, found `global`; one budget for all "
+                       "calls is `per: []`");
     } else if (std::find(attributes.begin(), attributes.end(), *name) != attributes.end()) {
-      reading.Wrong(item, config_text::Shown(*name) + " stands here twice");
+      reading.AddError(item, config_text::Shown(*name) + " stands here twice");
     } else {
       attributes.emplace_back(*name);
       fields.push_back(item);
@@ -56,7 +56,7 @@ std::optional<std::vector<std::string>> ReadPer(const config_text::Mapping& rule
   const auto scoped = scope ? reading.Choice<std::string_view>(scope, kScopes) : std::nullopt;
   const bool custom = scoped && *scoped == "custom";
   if (attributes && !custom) {
-    reading.WrongName(attributes, "is of no use without `scope: custom`");
+    reading.AddNameError(attributes, "is of no use without `scope: custom`");
   }
   if (per) return ReadAttributes(reading, per, fields);
   if (!scoped) return std::nullopt;
@@ -66,12 +66,12 @@ std::optional<std::vector<std::string>> ReadPer(const config_text::Mapping& rule
     return one;
   }
   if (!attributes) {
-    reading.Wrong(scope, "needs `attributes`, such as `attributes: [tenant, model]`");
+    reading.AddError(scope, "needs `attributes`, such as `attributes: [tenant, model]`");
     return std::nullopt;
   }
   auto named = ReadAttributes(reading, attributes, fields);
   if (attributes->kind == config_text::YamlKind::kSequence && attributes->children.empty()) {
-    reading.Wrong(attributes, "names no attribute; one budget for all calls is `scope: global`");
+    reading.AddError(attributes, "names no attribute; one budget for all calls is `scope: global`");
   }
   return named;
 }
@@ -84,11 +84,11 @@ std::string ReadHashTag(const config_text::Mapping& rule,
   const auto name = reading.Text(field, "the name of an attribute");
   if (!name) return {};
   if (!per) {
-    reading.Wrong(field, "needs a `per` that has " + config_text::Shown(*name) + " in it");
+    reading.AddError(field, "needs a `per` that has " + config_text::Shown(*name) + " in it");
   } else if (std::find(per->begin(), per->end(), *name) == per->end()) {
     const std::vector<std::string_view> names(per->begin(), per->end());
-    reading.Wrong(field, "must be one of the attributes of `per`, found " +
-                             config_text::Shown(*name) + config_text::DidYouMean(*name, names));
+    reading.AddError(field, "must be one of the attributes of `per`, found " +
+                                config_text::Shown(*name) + config_text::DidYouMean(*name, names));
   }
   return std::string(*name);
 }

@@ -8,12 +8,13 @@
 
 namespace sluice::rules {
 
-/// Reads which attributes share one budget: `per`, or `scope` with `attributes`. Nothing if the
-/// rule leaves it out. Appends the fields that name them to `fields`.
+/// Reads the attributes of the budget: `per`, or `scope` with `attributes`. Nothing if absent.
+/// Appends their fields to `fields`.
 std::optional<std::vector<std::string>> ReadPer(const config_text::Mapping& rule,
                                                 std::vector<config_text::Field>& fields);
 
-/// Reads the attribute that keys are placed by, which must be one of `per`; may be empty.
+/// Reads the attribute that determines the cluster node of keys, which must be one of `per`; may be
+/// empty.
 std::string ReadHashTag(const config_text::Mapping& rule,
                         const std::optional<std::vector<std::string>>& per);
 

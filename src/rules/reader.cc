@@ -23,9 +23,9 @@
 namespace sluice::rules {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Default>, 2> kDefaults = {{
-    {"allow", Default::kAllow},
-    {"deny", Default::kDeny},
+constexpr std::array<std::pair<std::string_view, DefaultAction>, 2> kDefaults = {{
+    {"allow", DefaultAction::kAllow},
+    {"deny", DefaultAction::kDeny},
 }};
 
 /// Reads a whole document.
@@ -50,7 +50,8 @@ class FileReader {
     ReadKnownKeys();
     ReadEndpoints();
     if (const config_text::Field field = mapping_["default"]) {
-      file_.otherwise = reading_.Choice<Default>(field, kDefaults).value_or(Default::kAllow);
+      file_.otherwise =
+          reading_.Choice<DefaultAction>(field, kDefaults).value_or(DefaultAction::kAllow);
     }
     CheckTiers();
     CheckAttributes(reading_, defaults_.attributes, rules_);
@@ -97,7 +98,7 @@ class FileReader {
 
   void ReportTwice(const config_text::Field& inner, const config_text::Field& outer) {
     if (!outer) return;
-    reading_.WrongName(
+    reading_.AddNameError(
         inner, "stands outside of `defaults` already, on line " + std::to_string(outer.key.line));
   }
 
@@ -122,7 +123,8 @@ class FileReader {
     const config_text::Field field = mapping_[name];
     if (!field) return;
     if (field->kind != config_text::YamlKind::kSequence) {
-      reading_.Wrong(field, "expected a list of rules, found " + config_text::Found(*field.node));
+      reading_.AddError(field,
+                        "expected a list of rules, found " + config_text::Found(*field.node));
       return;
     }
     rules_.reserve(rules_.size() + field->children.size());
@@ -170,7 +172,7 @@ class FileReader {
       if (key && tier) {
         AddKey(key, tier);
       } else {
-        reading_.Wrong(item, "needs a `key`, which may be a pattern, and a `tier`");
+        reading_.AddError(item, "needs a `key`, which may be a pattern, and a `tier`");
       }
     }
   }
@@ -184,7 +186,7 @@ class FileReader {
       }
     }
     if (field->kind == config_text::YamlKind::kSequence && field->children.empty()) {
-      reading_.Wrong(field, "an empty list would make every key unknown; leave it out instead");
+      reading_.AddError(field, "an empty list would make every key unknown; leave it out instead");
     }
   }
 
@@ -196,9 +198,9 @@ class FileReader {
       const auto text = reading_.Text(item, "a template such as /v1/orders/{id}");
       if (!text) continue;
       if (const auto problem = TemplateProblem(*text)) {
-        reading_.Wrong(item, "not a template: " + *problem);
+        reading_.AddError(item, "not a template: " + *problem);
       } else if (!seen.insert(*text).second) {
-        reading_.Wrong(item, config_text::Shown(*text) + " stands here twice");
+        reading_.AddError(item, config_text::Shown(*text) + " stands here twice");
       } else {
         file_.endpoints.emplace_back(*text);
       }
@@ -220,8 +222,9 @@ class FileReader {
     for (const config_text::Field& field : tier_names_) {
       if (known.contains(field->text)) continue;
       const std::string suggestion = config_text::DidYouMean(field->text, names);
-      reading_.Wrong(field, "unknown tier " + config_text::Shown(field->text) +
-                                (suggestion.empty() ? "; `tiers` does not name it" : suggestion));
+      reading_.AddError(field,
+                        "unknown tier " + config_text::Shown(field->text) +
+                            (suggestion.empty() ? "; `tiers` does not name it" : suggestion));
     }
   }
 
@@ -233,8 +236,8 @@ class FileReader {
                                                               : std::optional<Network>();
       const bool all_addresses = network && network->prefix == (network->v4 ? 96 : 0);
       if (!all_addresses && !IsEverything(pattern)) continue;
-      reading_.Warn(field, config_text::Shown(pattern.text) + " denies every call that has " +
-                               (all_addresses ? "such an address" : "an API key"));
+      reading_.AddWarning(field, config_text::Shown(pattern.text) + " denies every call that has " +
+                                     (all_addresses ? "such an address" : "an API key"));
     }
   }
 
@@ -251,7 +254,7 @@ class FileReader {
     const auto warn = [&](const NamedLevels& levels) {
       for (const auto& [field, level] : levels.by_name) {
         if (names.contains(field.name)) continue;
-        reading_.Warn(field, "no rule has a limit of this name");
+        reading_.AddWarning(field, "no rule has a limit of this name");
       }
     };
     warn(defaults_.levels.defaults);

@@ -38,7 +38,7 @@ Rule OnlyRule(const std::string& fields) {
   return file.rules.empty() ? Rule() : file.rules[0];
 }
 
-TEST(ReaderTest, TheFirstFormDoesWhatItSays) {
+TEST(ReaderTest, TheFirstFormIsRead) {
   const RuleFile file = ReadOk(R"(
 rules:
   - id: "rule_001"
@@ -83,7 +83,7 @@ blacklist: ["sk_revoked_*", 10.0.0.0/8]
   EXPECT_THAT(Texts(file.deny), ElementsAre("glob sk_revoked_*", "cidr 10.0.0.0/8"));
 }
 
-TEST(ReaderTest, TheSecondFormDoesWhatItSays) {
+TEST(ReaderTest, TheSecondFormIsRead) {
   const RuleFile file = ReadOk(R"(
 rate_limits:
   - { name: all, algorithm: token_bucket, capacity: 10000, refill_rate: 100, refill_interval: 1000, scope: global }
@@ -105,7 +105,7 @@ rate_limits:
   EXPECT_THAT(*file.rules[3].per, ElementsAre("tenant", "model"));
 }
 
-TEST(ReaderTest, RulesAreInTheOrderInWhichTheyAreLookedAt) {
+TEST(ReaderTest, RulesAreInTheOrderOfEvaluation) {
   const RuleFile file = ReadOk(R"(
 rules:
   - { id: b, limit: 1/s }
@@ -252,7 +252,7 @@ default: deny
   EXPECT_THAT(Texts(file.known_keys), ElementsAre("glob sk_*", "exact pk_1"));
   EXPECT_THAT(file.endpoints, ElementsAre("/v1/orders/{id}", "/files/*"));
   EXPECT_EQ(file.default_tier, "free");
-  EXPECT_EQ(file.otherwise, Default::kDeny);
+  EXPECT_EQ(file.otherwise, DefaultAction::kDeny);
   const RuleFile list = ReadOk("rules: []\nkeys: [{ key: 'sk_*', tier: pro }]");
   ASSERT_THAT(list.keys, SizeIs(1));
   EXPECT_EQ(list.keys[0].tier, "pro");
@@ -303,7 +303,7 @@ TEST(ReaderTest, AMessageIsOneLineWhateverTheFileSays) {
             "1:38: rules[0][\"x y\"]: unknown field; docs/rules.md has the fields of a rule\n");
 }
 
-TEST(ReaderTest, WhatIsHardlyMeantIsAWarning) {
+TEST(ReaderTest, ProbableMistakesAreWarnings) {
   EXPECT_EQ(Complaints("rules: []\ndeny: ['*', 0.0.0.0/0]\n"),
             "warning: 2:7: deny: `*` denies every call that has an API key\n"
             "warning: 2:7: deny: `0.0.0.0/0` denies every call that has such an address\n");
@@ -311,7 +311,7 @@ TEST(ReaderTest, WhatIsHardlyMeantIsAWarning) {
             "warning: 1:30: tiers.a.limits.tpm: no rule has a limit of this name\n");
 }
 
-TEST(ReaderTest, AFinalRuleShadowsOnlyWhatItSurelyMeets) {
+TEST(ReaderTest, AFinalRuleShadowsOnlyWhatItCertainlyMatches) {
   const auto second = [](const std::string& first, const std::string& fields) {
     return Complaints("rules:\n- {id: a, limit: 1/s, final: true, " + first +
                       "}\n- {id: b, limit: 1/s, " + fields + "}\n");

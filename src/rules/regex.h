@@ -14,20 +14,20 @@ namespace sluice::rules {
 
 /// Returns RE2's error for a regular expression; nothing if it is valid.
 [[nodiscard]] std::optional<std::string> RegexProblem(std::string_view text);
-/// The same. Adds the instructions of the compiled expression to `size`: counted repetitions make
-/// thousands of a few characters, which takes milliseconds.
+/// The same. Adds the instructions of the compiled expression to `size`: counted repetitions expand
+/// a few characters to thousands, which takes milliseconds.
 [[nodiscard]] std::optional<std::string> RegexProblem(std::string_view text, std::size_t& size);
 
-/// A regular expression (RE2), found anywhere in a value unless it is anchored.
+/// A regular expression (RE2), searched anywhere in a value unless it is anchored.
 ///
-/// A caller must not escape a rule by what it sends: '.' stands for a newline too, and in an
-/// expression of ASCII characters for every byte, also where the value is not UTF-8.
+/// Callers can't evade a rule with special bytes: '.' also matches a newline, and in an expression
+/// of ASCII characters every byte, even if the value is not UTF-8.
 ///
-/// Thread-safe. If RE2 runs out of the memory that it may use for its fast way, it takes the slow
-/// one; a match is never lost.
+/// Thread-safe. If RE2 exceeds the memory of its DFA, it falls back to a slower algorithm; no match
+/// is lost.
 class Regex {
  public:
-  /// Nothing if `RegexProblem` finds one.
+  /// Returns nothing if `RegexProblem` finds an error.
   [[nodiscard]] static std::optional<Regex> Compile(std::string_view text);
 
   Regex(Regex&&) noexcept;
@@ -42,7 +42,7 @@ class Regex {
   std::unique_ptr<re2::RE2> compiled_;
 };
 
-/// True if '.' and the like stand for bytes in this expression, and not for UTF-8 characters.
+/// Returns whether '.' and classes match bytes in this expression, not UTF-8 characters.
 [[nodiscard]] bool ReadsBytes(std::string_view text);
 
 }  // namespace sluice::rules

@@ -33,7 +33,7 @@ TEST(Regex, CharactersOutsideAsciiAreCharacters) {
   EXPECT_TRUE(RegexMatches("^/\\pL$", "/ö"));
 }
 
-TEST(Regex, WhatIsWrongIsSaid) {
+TEST(Regex, ErrorsAreExplained) {
   EXPECT_EQ(RegexProblem("^/v1/.*"), std::nullopt);
   EXPECT_THAT(RegexProblem("a(b").value_or(""), ::testing::HasSubstr("missing )"));
   EXPECT_FALSE(Regex::Compile("a(b"));
@@ -48,7 +48,7 @@ TEST(Regex, CountedRepetitionsAreLarge) {
   EXPECT_GT(large, 900U);
 }
 
-TEST(Regex, AMatchIsNotLostWhenTheFastWayRunsOutOfMemory) {
+TEST(Regex, AMatchIsNotLostWhenTheDfaRunsOutOfMemory) {
   // A DFA of this needs a state for each of 2^20 combinations.
   const auto regex = Regex::Compile("[ab]*a[ab]{20}$");
   ASSERT_TRUE(regex);

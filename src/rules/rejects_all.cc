@@ -14,7 +14,7 @@ bool RejectsEverything(const Limits& limits, WallTime now) {
   });
 }
 
-bool RejectsEverything(const Variants& variants, WallTime now) {
+bool RejectsEverything(const LimitVariants& variants, WallTime now) {
   if (!variants.usual.empty() && !RejectsEverything(variants.usual, now)) return false;
   return std::all_of(variants.by_tier.begin(), variants.by_tier.end(),
                      [&](const auto& tier) { return RejectsEverything(tier.second, now); });
@@ -23,7 +23,9 @@ bool RejectsEverything(const Variants& variants, WallTime now) {
 // Whether every call that matches the rule is denied by it.
 bool RejectsItsCalls(const Rule& rule, WallTime now) {
   const bool has_from = rule.rollout && rule.rollout->has_from;
-  const auto rejects = [&](const Variants& variants) { return RejectsEverything(variants, now); };
+  const auto rejects = [&](const LimitVariants& variants) {
+    return RejectsEverything(variants, now);
+  };
   if (rule.shadow || !rejects(rule.variants)) return false;
   if (has_from && !rejects(rule.rollout->from)) return false;
   return std::all_of(rule.overrides.begin(), rule.overrides.end(), [&](const Override& each) {
@@ -70,7 +72,7 @@ std::optional<std::string> FindRejectAll(const RuleFile& file, WallTime now) {
       return "the rule `" + rule.id + "` matches every call and rejects it";
     }
   }
-  if (file.otherwise == Default::kDeny && !admits) {
+  if (file.otherwise == DefaultAction::kDeny && !admits) {
     return "`default` is `deny`, and no enabled rule admits a call";
   }
   return std::nullopt;

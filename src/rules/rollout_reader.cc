@@ -31,7 +31,7 @@ std::optional<std::uint32_t> ParsePercent(std::string_view text) {
 void ReadShare(config_text::Reading& reading, const config_text::Field& rollout,
                const config_text::Field& percent, std::uint32_t& share) {
   if (!percent) {
-    reading.Wrong(rollout, "needs a `percent`: the share of callers that get the new numbers");
+    reading.AddError(rollout, "needs a `percent`: the share of callers that get the new numbers");
     return;
   }
   const auto hundredths = percent->kind == config_text::YamlKind::kScalar
@@ -40,8 +40,8 @@ void ReadShare(config_text::Reading& reading, const config_text::Field& rollout,
   if (hundredths) {
     share = *hundredths;
   } else {
-    reading.Wrong(percent, "expected a number from 0 to 100 with at most two decimals, found " +
-                               config_text::Found(*percent.node));
+    reading.AddError(percent, "expected a number from 0 to 100 with at most two decimals, found " +
+                                  config_text::Found(*percent.node));
   }
 }
 
@@ -49,8 +49,8 @@ void ReadBy(config_text::Reading& reading, const config_text::Field& rollout,
             const config_text::Field& field, const std::optional<std::vector<std::string>>& per,
             std::string& by) {
   if (per && per->empty()) {
-    reading.WrongName(rollout,
-                      "can't tell callers apart: with `per: []` there is one budget for all calls");
+    reading.AddNameError(
+        rollout, "can't tell callers apart: with `per: []` there is one budget for all calls");
     return;
   }
   if (!field) {
@@ -60,18 +60,18 @@ void ReadBy(config_text::Reading& reading, const config_text::Field& rollout,
   const auto name = reading.Text(field, "an attribute of `per`");
   if (!name) return;
   if (!per) {
-    reading.Wrong(field,
-                  "must be an attribute of `per`, which the rule does not have; leave `by` "
-                  "out to tell callers apart by client, or write `per: [" +
-                      std::string(*name) + "]`");
+    reading.AddError(field,
+                     "must be an attribute of `per`, which the rule does not have; leave `by` "
+                     "out to tell callers apart by client, or write `per: [" +
+                         std::string(*name) + "]`");
   } else if (std::find(per->begin(), per->end(), *name) == per->end()) {
     std::string names;
     for (const std::string& each : *per) {
       names += (names.empty() ? "" : ", ") + config_text::Shown(each);
     }
-    reading.Wrong(field, "must be an attribute of `per` (" + names + "), found " +
-                             config_text::Shown(*name) +
-                             ": else one budget would have two sets of numbers");
+    reading.AddError(field, "must be an attribute of `per` (" + names + "), found " +
+                                config_text::Shown(*name) +
+                                ": else one budget would have two sets of numbers");
   }
   by = *name;
 }
@@ -85,7 +85,7 @@ void ReadFrom(config_text::Reading& reading, const config_text::Field& from, Nam
   if (mapping.ok()) levels = ReadNamedLevels(mapping, Level::kRule);
 }
 
-const Limits& LimitsOf(const Variants& variants, const std::string& tier) {
+const Limits& LimitsOf(const LimitVariants& variants, const std::string& tier) {
   const auto found = variants.by_tier.find(tier);
   return found == variants.by_tier.end() ? variants.usual : found->second;
 }
@@ -112,7 +112,7 @@ std::optional<RolloutSpec> ReadRollout(config_text::Reading& reading,
 }
 
 void CheckSameAlgorithms(config_text::Reading& reading, const config_text::Field& from,
-                         const Variants& variants, const Variants& from_variants) {
+                         const LimitVariants& variants, const LimitVariants& from_variants) {
   std::vector<std::string> tiers(1);
   for (const auto& [tier, limits] : variants.by_tier) tiers.push_back(tier);
   for (const auto& [tier, limits] : from_variants.by_tier) tiers.push_back(tier);
@@ -124,11 +124,12 @@ void CheckSameAlgorithms(config_text::Reading& reading, const config_text::Field
       const NamedLimit& other = others[i];
       const bool comparable = !limit.reject_all && !other.reject_all && !other.is_absent;
       if (!comparable || limit.limit.algorithm() == other.limit.algorithm()) continue;
-      reading.Wrong(from, "the limit " + config_text::Shown(limit.name) + " is a " +
-                              AlgorithmName(other.limit.algorithm()) + " here and a " +
-                              AlgorithmName(limit.limit.algorithm()) +
-                              " in the rule; a rollout can't change the algorithm, because callers "
-                              "keep what they have left: make a rule with another `id` instead");
+      reading.AddError(from,
+                       "the limit " + config_text::Shown(limit.name) + " is a " +
+                           AlgorithmName(other.limit.algorithm()) + " here and a " +
+                           AlgorithmName(limit.limit.algorithm()) +
+                           " in the rule; a rollout can't change the algorithm, because callers "
+                           "keep what they have left: make a rule with another `id` instead");
       return;
     }
   }

@@ -24,7 +24,7 @@ Rule OneRule(const std::string& fields) {
   return ReadOk("rules: [{id: a, " + fields + "}]").rules[0];
 }
 
-std::string Numbers(const Variants& variants) {
+std::string Numbers(const LimitVariants& variants) {
   std::string text;
   const auto add = [&](const std::string& tier, const Limits& limits) {
     for (const NamedLimit& limit : limits) {
@@ -67,14 +67,14 @@ TEST(RolloutTest, IsByAnAttributeOfPer) {
       "model");
 }
 
-TEST(RolloutTest, FromTakesThePlaceOfTheRulesNumbers) {
+TEST(RolloutTest, FromReplacesTheRulesNumbers) {
   const Rule rule = OneRule(
       "algorithm: fixed_window, limit: 200/m, max_cost: 7, rollout: {percent: 10, from: 100/m}");
   EXPECT_EQ(Numbers(rule.variants), "requests: fixed_window 200, 60000000 µs, max_cost 7\n");
   EXPECT_EQ(Numbers(rule.rollout->from), "requests: fixed_window 100, 60000000 µs, max_cost 7\n");
 }
 
-TEST(RolloutTest, FromLeavesOutWhatOnlyTheNewNumbersHave) {
+TEST(RolloutTest, LimitsOnlyInTheNewNumbersAreAbsentInFrom) {
   const Rule rule =
       OneRule("limit: 100/s, burst_allowance: 50, rollout: {percent: 10, from: 100/s}");
   EXPECT_EQ(rule.variants.usual[0].limit.cap(), 150);
@@ -124,7 +124,7 @@ void ExpectRoundTrip(const std::string& head, const std::string& fields,
   EXPECT_EQ(FromText(next.rules[0]), from) << "a second version of a rollout keeps `from`";
 }
 
-TEST(FromTextTest, HasTheNumbersOfTheRuleInAFormThatTheReaderTakes) {
+TEST(FromTextTest, HasTheNumbersOfTheRuleInReadableForm) {
   for (const char* fields :
        {"limit: 100 per minute", "limit: 100, window: 60", "limit: 30/s, burst_allowance: 10",
         "capacity: 100, refill_rate: 1.67", "capacity: 100, refill_rate: 10, refill_interval: 500",

@@ -32,7 +32,7 @@ void AppendScalar(std::string_view text, std::string& out) {
   }
 }
 
-// The numbers of one limit, with those of the levels from `weakest` on.
+// Appends the numbers of one limit from levels at or above `weakest`.
 void AppendNumbers(const NamedLimit& limit, Level weakest, AlgorithmText algorithm,
                    std::string& out) {
   const std::size_t begin = out.size();
@@ -55,16 +55,16 @@ void AppendNumbers(const NamedLimit& limit, Level weakest, AlgorithmText algorit
   if (rejects_by_itself) out.append(out.size() > begin ? ", " : "").append("reject_all: true");
 }
 
-// Those of the usual callers; where only tiers have numbers, of one of them.
-const Limits& UsualLimits(const Variants& variants) {
+// The limits without a tier; if only tiers have numbers, those of one tier.
+const Limits& UsualLimits(const LimitVariants& variants) {
   const bool by_tier = variants.usual.empty() && !variants.by_tier.empty();
   return by_tier ? variants.by_tier.begin()->second : variants.usual;
 }
 
-std::string NumbersText(const Variants& variants, AlgorithmText algorithm) {
+std::string NumbersText(const LimitVariants& variants, AlgorithmText algorithm) {
   const bool by_tier = !variants.by_tier.empty();
-  // Numbers of tiers stay where they are. Else the text has all of them, since the defaults may
-  // change together with the rule.
+  // Numbers of tiers are not repeated. All others are, because the defaults may change together
+  // with the rule.
   const Level weakest = by_tier ? Level::kRule : Level::kDefaults;
   const Limits& limits = UsualLimits(variants);
   std::string text = "{";
@@ -163,7 +163,7 @@ std::string PercentText(std::uint32_t share) {
 std::optional<std::string> FromText(const Rule& previous, AlgorithmText algorithm) {
   if (!previous.enabled || previous.shadow) return std::nullopt;
   if (previous.rollout && !previous.rollout->has_from) return std::nullopt;
-  const Variants& variants = previous.rollout ? previous.rollout->from : previous.variants;
+  const LimitVariants& variants = previous.rollout ? previous.rollout->from : previous.variants;
   const Limits& limits = variants.usual;
   if (limits.size() == 1 && limits.front().shadow) return std::nullopt;
   std::string text = NumbersText(variants, algorithm);

@@ -12,21 +12,21 @@
 
 namespace sluice::rules {
 
-/// "12.5 %", of a share in hundredths of a percent.
+/// Formats a share in hundredths of a percent: "12.5 %".
 [[nodiscard]] std::string PercentText(std::uint32_t share);
 
-/// Whether a text names algorithms that the file does not.
+/// Whether algorithms are written that the file omits.
 enum class AlgorithmText : std::uint8_t { kAsInFile, kWritten };
 
-/// The numbers that callers had under a rule, as the value of `from` of a rollout: a YAML flow
-/// mapping on one line, `{limit: 100 per minute}`. Of a rule that is a rollout itself: its `from`.
-/// Nothing if callers outside of a rollout must not be limited by the rule: it is disabled or in
-/// shadow, or a rollout without `from`. Limits in shadow are left out. `from` without an algorithm
-/// means that of its rule: `kWritten` is for rules that change it.
+/// Returns the previous numbers of a rule as the value of `from` of a rollout: a YAML flow mapping
+/// on one line, `{limit: 100 per minute}`. Of a rule that is a rollout itself: its `from`. Nothing
+/// if the rule does not limit callers outside of a rollout: it is disabled or in shadow, or a
+/// rollout without `from`. Omits limits in shadow. `from` without an algorithm has that of its
+/// rule: use `kWritten` for rules that change it.
 [[nodiscard]] std::optional<std::string> FromText(
     const Rule& previous, AlgorithmText algorithm = AlgorithmText::kAsInFile);
 
-/// A rule file in which `from` was filled in.
+/// A rule file with `from` filled in.
 struct FilledText {
   std::string yaml;
   /// Ids of rules whose `from` must be written by hand: their `rollout` is shared with another rule

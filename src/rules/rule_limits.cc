@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 128;
 
-// What a rule can't say of all its limits at once if it has several.
+// Fields that a rule can't set for all its limits if it has several.
 constexpr Quantity kAmounts[] = {Quantity::kLimit, Quantity::kCapacity, Quantity::kRefillRate,
                                  Quantity::kWindow};
 
@@ -29,8 +29,8 @@ bool IsSame(const Limits& a, const Limits& b) {
 }
 
 std::string NameOf(const std::string& type, const LimitLevel& level) {
-  const Given& anchor = level[Quantity::kAnchor];
-  const Given& window = level[Quantity::kWindow];
+  const QuantityValue& anchor = level[Quantity::kAnchor];
+  const QuantityValue& window = level[Quantity::kWindow];
   if (level[Quantity::kAlgorithm].algorithm == Algorithm::kConcurrency) return type + "_in_flight";
   if (anchor && IsCalendar(anchor.anchor)) {
     return type + "_per_" + std::string(anchor.field->text);
@@ -45,13 +45,14 @@ LimitLevel Only(const LimitLevel& level, std::initializer_list<Quantity> quantit
   return only;
 }
 
-// What `params` and the rule itself say, which must not be the same.
+// Combines `params` with the rule's own fields; duplicates are errors.
 void Join(config_text::Reading& reading, LimitLevel& level, const LimitLevel& params) {
   for (std::size_t i = 0; i < kQuantities; ++i) {
     if (!params.given[i]) continue;
     if (level.given[i]) {
-      reading.WrongName(params.given[i].field, "stands in the rule itself already, on line " +
-                                                   std::to_string(level.given[i].field.key.line));
+      reading.AddNameError(params.given[i].field,
+                           "stands in the rule itself already, on line " +
+                               std::to_string(level.given[i].field.key.line));
     }
   }
   LayOver(level, params);
@@ -97,10 +98,10 @@ std::optional<Limit> ReadLoneLimit(config_text::Reading& reading, const config_t
   const MadeLimit made = MakeLimit(reading, level);
   if (reading.errors() > before) return std::nullopt;
   if (made.reject_all) {
-    reading.Wrong(field, "rejects every call; that is `on_store_failure: closed`");
+    reading.AddError(field, "rejects every call; that is `on_store_failure: closed`");
     return std::nullopt;
   }
-  if (!made.limit) reading.Wrong(field, made.missing);
+  if (!made.limit) reading.AddError(field, made.missing);
   return made.limit;
 }
 
@@ -130,16 +131,16 @@ bool RuleLimits::Read(const config_text::Mapping& rule, const config_text::Field
   } else {
     for (const Quantity quantity : kAmounts) {
       if (!all_[quantity]) continue;
-      reading_.WrongName(all_[quantity].field,
-                         "stands beside a list of limits; put it into the list");
+      reading_.AddNameError(all_[quantity].field,
+                            "stands beside a list of limits; put it into the list");
     }
     const std::vector<config_text::Field> items = list->kind == config_text::YamlKind::kMapping
                                                       ? reading_.Entries(list, "limits")
                                                       : reading_.Items(list);
-    if (items.empty()) reading_.Wrong(list, "has no limit in it");
+    if (items.empty()) reading_.AddError(list, "has no limit in it");
     if (items.size() > kMaxLimitsPerCall) {
-      reading_.Wrong(list, "has " + std::to_string(items.size()) + " limits; at most " +
-                               std::to_string(kMaxLimitsPerCall) + " can match a call");
+      reading_.AddError(list, "has " + std::to_string(items.size()) + " limits; at most " +
+                                  std::to_string(kMaxLimitsPerCall) + " can match a call");
     }
     for (const config_text::Field& item : items) ReadItem(item, type, cost, cost_field);
   }
@@ -175,7 +176,7 @@ bool RuleLimits::ReadItem(const config_text::Field& item, std::string_view type,
   }
   if (const config_text::Field field = mapping["name"]) {
     if (!spec.name.empty())
-      reading_.WrongName(field, "the limit has a name: " + config_text::Shown(spec.name));
+      reading_.AddNameError(field, "the limit has a name: " + config_text::Shown(spec.name));
     spec.name = reading_.Text(field, "a name").value_or("");
   }
   return true;
@@ -190,15 +191,15 @@ bool RuleLimits::FindNames() {
       spec.name = specs_.size() == 1 ? spec.type : NameOf(spec.type, LevelsOf(spec, nullptr, {}));
     }
     if (spec.name.size() > kMaxNameBytes) {
-      reading_.Wrong(spec.field,
-                     "the limit's name is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+      reading_.AddError(spec.field, "the limit's name is longer than " +
+                                        std::to_string(kMaxNameBytes) + " bytes");
       ok = false;
     }
     const auto [first, is_new] = lines.emplace(spec.name, spec.field->position.line);
     if (is_new) continue;
-    reading_.Wrong(spec.field, "a second limit named " + config_text::Shown(spec.name) +
-                                   "; the first is on line " + std::to_string(first->second) +
-                                   (given ? "" : "; give each a `name`"));
+    reading_.AddError(spec.field, "a second limit named " + config_text::Shown(spec.name) +
+                                      "; the first is on line " + std::to_string(first->second) +
+                                      (given ? "" : "; give each a `name`"));
     ok = false;
   }
   return ok;
@@ -223,7 +224,7 @@ LimitLevel RuleLimits::LevelsOf(const Spec& spec, const NamedLevels* tier,
   return level;
 }
 
-// Of several limits, those that `from` does not name are new.
+// If there are several limits, those that `from` does not name are new.
 bool RuleLimits::IsAbsent(const Spec& spec, const NamedLevels* from) const {
   return from != nullptr && specs_.size() > 1 && from->Find(spec.name) == nullptr;
 }
@@ -265,20 +266,20 @@ void RuleLimits::CheckCost(const Spec& spec, const NamedLimit& limit) {
   if (!spec.cost_field) return;
   const std::int64_t least = spec.cost.constant.value_or(spec.cost.least);
   if (limit.cost.max_cost && least > *limit.cost.max_cost) {
-    reading_.Wrong(spec.cost_field,
-                   "is at least " + std::to_string(least) +
-                       ", more than `max_cost` allows: " + std::to_string(*limit.cost.max_cost));
+    reading_.AddError(spec.cost_field,
+                      "is at least " + std::to_string(least) +
+                          ", more than `max_cost` allows: " + std::to_string(*limit.cost.max_cost));
   } else if (!limit.reject_all && least > limit.limit.cap()) {
-    reading_.Wrong(spec.cost_field,
-                   "rejects every call: each takes " + std::to_string(least) + ", and at most " +
-                       std::to_string(limit.limit.cap()) +
-                       " fit; write `reject_all: true` instead of numbers if that is meant");
+    reading_.AddError(spec.cost_field,
+                      "rejects every call: each takes " + std::to_string(least) + ", and at most " +
+                          std::to_string(limit.limit.cap()) +
+                          " fit; write `reject_all: true` instead of numbers if that is meant");
   }
 }
 
-Variants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& levels,
-                          const config_text::Field& place) {
-  Variants variants;
+LimitVariants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& levels,
+                               const config_text::Field& place) {
+  LimitVariants variants;
   const std::size_t before = reading_.errors();
   Made usual = MakeFor(tier ? levels_.Tier(*tier) : nullptr, levels);
   if (reading_.errors() > before) return variants;
@@ -292,14 +293,14 @@ Variants RuleLimits::Make(const std::optional<std::string>& tier, const Levels& 
         const bool same = usual.limits && IsSame(*made.limits, *usual.limits);
         if (!same) variants.by_tier.emplace(name, *std::move(made.limits));
       } else if (!made.missing.empty() && (usual.limits || level.all.has_amount())) {
-        reading_.Wrong(place, "for the tier " + config_text::Shown(name) + ": " + made.missing);
+        reading_.AddError(place, "for the tier " + config_text::Shown(name) + ": " + made.missing);
       }
     }
   }
   if (usual.limits) {
     variants.usual = *std::move(usual.limits);
   } else if (!any_tier && reading_.errors() == before && !levels_.Lacks(tier)) {
-    reading_.Wrong(place, usual.missing);
+    reading_.AddError(place, usual.missing);
   }
   return variants;
 }
@@ -319,14 +320,14 @@ void RuleLimits::CheckOverride(const NamedLevels& override_levels) {
         message += (i > 0 ? ", " : "") + config_text::Shown(names[i]);
       }
     }
-    reading_.WrongName(field, std::move(message));
+    reading_.AddNameError(field, std::move(message));
   }
   if (specs_.size() == 1) return;
   for (const Quantity quantity : kAmounts) {
-    const Given& given = override_levels.all[quantity];
+    const QuantityValue& given = override_levels.all[quantity];
     if (!given) continue;
-    reading_.Wrong(given.field, "the rule has several limits; name one, as in `limits: {" +
-                                    std::string(names[0]) + ": 10/s}`");
+    reading_.AddError(given.field, "the rule has several limits; name one, as in `limits: {" +
+                                       std::string(names[0]) + ": 10/s}`");
     break;
   }
 }
@@ -335,10 +336,10 @@ void RuleLimits::CheckFrom(const config_text::Field& from, const NamedLevels& le
   const std::size_t before = reading_.errors();
   CheckOverride(levels);
   if (reading_.errors() > before || specs_.size() == 1 || !levels.by_name.empty()) return;
-  reading_.Wrong(from,
-                 "the rule has several limits; name those that other callers have, as in "
-                 "`limits: {" +
-                     specs_.front().name + ": 10/s}`");
+  reading_.AddError(from,
+                    "the rule has several limits; name those that other callers have, as in "
+                    "`limits: {" +
+                        specs_.front().name + ": 10/s}`");
 }
 
 }  // namespace sluice::rules

@@ -13,49 +13,49 @@
 
 namespace sluice::rules {
 
-/// The limits of a file outside of its rules.
+/// The levels of a file outside of its rules.
 struct FileLevels {
   NamedLevels defaults;
   std::vector<std::pair<std::string_view, NamedLevels>> tiers;
 
   [[nodiscard]] const NamedLevels* Tier(std::string_view name) const;
-  /// Whether the tier is not one of those that the file names, which is an error of its own.
+  /// Returns whether the tier is unknown, which is reported separately.
   [[nodiscard]] bool Lacks(const std::optional<std::string>& tier) const;
 };
 
-/// Reads what a level says of limits; `mapping` has QuantityFields and "limits" among its names.
+/// Reads the quantities of a level. The names of `mapping` include QuantityFields and "limits".
 NamedLevels ReadNamedLevels(const config_text::Mapping& mapping, Level level);
 
-/// A limit that has nothing above it: numbers, or a rate.
+/// Reads a limit without weaker levels: numbers, or a rate.
 std::optional<Limit> ReadLoneLimit(config_text::Reading& reading, const config_text::Field& field);
 
-/// The limits of one rule, as the rule itself has them, and what becomes of them.
+/// The limits of one rule as written, and their combination with other levels.
 class RuleLimits {
  public:
   RuleLimits(config_text::Reading& reading, const FileLevels& levels)
       : reading_(reading), levels_(levels) {}
 
-  /// False if they can't be used; then it has been said why.
+  /// Returns false, and reports errors, if they are invalid.
   bool Read(const config_text::Mapping& rule, const config_text::Field& rule_field);
 
-  /// Levels that change the numbers of the rule itself; null: none.
+  /// Levels that override the rule's own numbers; null: none.
   struct Levels {
-    const NamedLevels* from = nullptr;      ///< In place of the rule's own numbers (`rollout`).
+    const NamedLevels* from = nullptr;      ///< Replaces the rule's own numbers (`rollout`).
     const NamedLevels* stronger = nullptr;  ///< Quantities of an override.
   };
-  /// `tier`: the rule's own, if it has one. `place`: the field that errors are about.
-  Variants Make(const std::optional<std::string>& tier, const Levels& levels,
-                const config_text::Field& place);
+  /// `tier` is the rule's own, if any. Errors are reported at `place`.
+  LimitVariants Make(const std::optional<std::string>& tier, const Levels& levels,
+                     const config_text::Field& place);
 
-  /// Reports what an override can't say to this rule.
+  /// Reports names in an override that this rule does not have.
   void CheckOverride(const NamedLevels& override_levels);
-  /// The same of `from`, the numbers of callers outside of a rollout.
+  /// The same for `from`, the numbers of callers outside of a rollout.
   void CheckFrom(const config_text::Field& from, const NamedLevels& levels);
 
  private:
   struct Spec {
     std::string name{};        ///< Empty: not given.
-    config_text::Field field;  ///< Where it is in the rule.
+    config_text::Field field;  ///< Its field in the rule.
     config_text::Field cost_field;
     std::string type;
     Cost cost;

@@ -71,11 +71,11 @@ class RuleReader {
   void ReadIdentity() {
     read_.id = mapping_.Either("id", "name");
     if (!read_.id) {
-      reading_.Wrong(read_.field, "needs an `id`, which its keys are counted under");
+      reading_.AddError(read_.field, "needs an `id`, which its keys are counted under");
     } else if (const auto id = reading_.Text(read_.id, "a name")) {
       rule_.id = *id;
       if (id->size() > kMaxIdBytes) {
-        reading_.Wrong(read_.id, "is longer than " + std::to_string(kMaxIdBytes) + " bytes");
+        reading_.AddError(read_.id, "is longer than " + std::to_string(kMaxIdBytes) + " bytes");
       }
     }
     if (const config_text::Field version = mapping_["version"]) {
@@ -110,7 +110,7 @@ class RuleReader {
       for (Condition& condition : ReadMatch(reading_, match, defaults_.attributes)) {
         const bool is_tier = condition.attribute == "tier";
         if (is_tier && tier) {
-          reading_.WrongAt(
+          reading_.AddErrorAt(
               condition.position, reading_.PathOf(match),
               "`tier` stands in the rule itself already, on line " + std::to_string(tier.key.line));
         }
@@ -159,7 +159,7 @@ class RuleReader {
     if (!field) return;
     rule_.on_missing = reading_.Choice<OnMissing>(field, kOnMissing);
     if (rule_.per && rule_.per->empty()) {
-      reading_.WrongName(field, "is of no use: with `per: []` no attribute can be missing");
+      reading_.AddNameError(field, "is of no use: with `per: []` no attribute can be missing");
     }
   }
 
@@ -172,9 +172,9 @@ class RuleReader {
     if (const config_text::Field field = mapping_["consistency"]) {
       rule_.consistency = ReadConsistency(reading_, field).value_or(rule_.consistency);
       if (strict && rule_.consistency == Consistency::kLeased) {
-        reading_.Wrong(field,
-                       "contradicts `priority: strict`, which never leases; leave one of "
-                       "them out");
+        reading_.AddError(field,
+                          "contradicts `priority: strict`, which never leases; leave one of "
+                          "them out");
       }
     }
     if (strict) rule_.consistency = Consistency::kExact;
@@ -192,7 +192,7 @@ class RuleReader {
     if (const config_text::Field field = mapping_["emergency_limit"]) {
       rule_.emergency = ReadLoneLimit(reading_, field);
       if (!local) {
-        reading_.WrongName(field, "is of no use without `on_store_failure: local`");
+        reading_.AddNameError(field, "is of no use without `on_store_failure: local`");
       }
     } else if (local) {
       rule_.emergency = defaults_.emergency;
@@ -208,7 +208,7 @@ class RuleReader {
       const std::size_t before = reading_.errors();
       limits_.CheckFrom(rollout_->from, rollout_->levels);
       if (reading_.errors() > before) return;
-      Variants& from = rollout_->rollout.from;
+      LimitVariants& from = rollout_->rollout.from;
       from = limits_.Make(rule_.tier, {.from = &rollout_->levels}, rollout_->from);
       CheckSameAlgorithms(reading_, rollout_->from, rule_.variants, from);
     }
@@ -221,8 +221,8 @@ class RuleReader {
     const auto entries =
         reading_.Entries(field, "values of what the budget is per, and their numbers");
     if (rule_.per && rule_.per->empty() && !entries.empty()) {
-      reading_.WrongName(field,
-                         "can never match: with `per: []` there is one budget for all calls");
+      reading_.AddNameError(field,
+                            "can never match: with `per: []` there is one budget for all calls");
       return;
     }
     for (const config_text::Field& entry : entries) ReadOverride(entry);
@@ -245,14 +245,14 @@ class RuleReader {
     }
     if (reading_.errors() > before) return;
     if (levels.empty()) {
-      reading_.Wrong(entry, "sets nothing; expected numbers such as `capacity: 1000`");
+      reading_.AddError(entry, "sets nothing; expected numbers such as `capacity: 1000`");
       return;
     }
     if (!limits_ok_) return;
     limits_.CheckOverride(levels);
     if (reading_.errors() > before) return;
-    Variants variants = limits_.Make(rule_.tier, {.stronger = &levels}, entry);
-    Variants from;
+    LimitVariants variants = limits_.Make(rule_.tier, {.stronger = &levels}, entry);
+    LimitVariants from;
     if (rule_.rollout && rule_.rollout->has_from) {
       from = limits_.Make(rule_.tier, {.from = &rollout_->levels, .stronger = &levels}, entry);
       CheckSameAlgorithms(reading_, entry, variants, from);

@@ -22,17 +22,16 @@ struct RuleDefaults {
   AttributeNames attributes;
 };
 
-/// A rule with what only the reading needs to know of it.
+/// A rule with data that is only needed while reading.
 struct ReadRule {
   Rule rule;
   std::int64_t order = 0;
   config_text::Field field;
-  config_text::Field id;                       ///< Where its id stands; not set if it has none.
-  std::vector<config_text::Field> tier_names;  ///< Where it names tiers.
-  std::vector<config_text::Field>
-      per_fields;  ///< Where it names the attributes that its budget is per.
+  config_text::Field id;                            ///< Field of its id; not set if absent.
+  std::vector<config_text::Field> tier_names;       ///< Fields of its tiers.
+  std::vector<config_text::Field> per_fields;       ///< Fields of the attributes in `per`.
   std::vector<config_text::Field> override_fields;  ///< One for each override, in the same order.
-  bool complete = false;                            ///< Nothing is wrong with it.
+  bool complete = false;                            ///< It has no errors.
 };
 
 /// Reads a rule; both top-level forms have the same fields.

@@ -6,13 +6,13 @@
 
 namespace sluice::rules {
 
-/// When a rule or a limit applies: from `starts_at` on, and before `expires_at`.
+/// The time in which a rule or a limit applies: from `starts_at` until before `expires_at`.
 struct Schedule {
   WallTime starts_at = WallTime::min();
   WallTime expires_at = WallTime::max();
-  config_text::Position expiry_position{};  ///< Where `expires_at` stands in the file.
+  config_text::Position expiry_position{};  ///< Position of `expires_at` in the file.
 
-  /// True if there is no bound.
+  /// True if unbounded.
   [[nodiscard]] bool always() const {
     return starts_at == WallTime::min() && expires_at == WallTime::max();
   }

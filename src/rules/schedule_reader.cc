@@ -14,8 +14,8 @@ std::optional<WallTime> ReadTime(config_text::Reading& reading, const config_tex
   const auto time = field->kind == config_text::YamlKind::kScalar ? ParseTimestamp(field->text)
                                                                   : std::optional<WallTime>();
   if (!time) {
-    reading.Wrong(field, "expected a time with its zone, such as 2026-12-01T00:00:00Z, found " +
-                             config_text::Found(*field.node));
+    reading.AddError(field, "expected a time with its zone, such as 2026-12-01T00:00:00Z, found " +
+                                config_text::Found(*field.node));
   }
   return time;
 }
@@ -35,8 +35,8 @@ Schedule ReadSchedule(const config_text::Mapping& mapping) {
     schedule.expiry_position = expiry->position;
   }
   if (starts_at && expires_at && *starts_at >= *expires_at) {
-    reading.Wrong(expiry, "must be after `starts_at`, " + config_text::Shown(start->text) +
-                              ", found " + config_text::Shown(expiry->text));
+    reading.AddError(expiry, "must be after `starts_at`, " + config_text::Shown(start->text) +
+                                 ", found " + config_text::Shown(expiry->text));
   }
   return schedule;
 }
@@ -57,7 +57,7 @@ std::vector<config_text::Diagnostic> WarnOfExpired(const RuleFile& file, WallTim
       warn(rule.schedule, name);
       continue;
     }
-    const Variants& variants = rule.variants;
+    const LimitVariants& variants = rule.variants;
     const Limits* limits = &variants.usual;
     if (limits->empty() && !variants.by_tier.empty()) limits = &variants.by_tier.begin()->second;
     for (const NamedLimit& limit : *limits) {

@@ -10,10 +10,10 @@
 
 namespace sluice::rules {
 
-/// Reads `starts_at` and `expires_at`, which `mapping` has among its names.
+/// Reads `starts_at` and `expires_at`, which are among the names of `mapping`.
 [[nodiscard]] Schedule ReadSchedule(const config_text::Mapping& mapping);
 
-/// Warnings about rules and limits that have expired at `now`, in the order of the rules.
+/// Returns warnings about rules and limits that have expired at `now`, in the order of the rules.
 [[nodiscard]] std::vector<config_text::Diagnostic> WarnOfExpired(const RuleFile& file,
                                                                  WallTime now);
 

@@ -46,7 +46,8 @@ rules:
       trial: {limit: 1/s, shadow: true, expires_at: 2026-12-01T00:00:00Z}
     override: {sk_1: {limits: {trial: 2/s}}}
 )");
-  for (const Variants* variants : {&file.rules[0].variants, &file.rules[0].overrides[0].variants}) {
+  for (const LimitVariants* variants :
+       {&file.rules[0].variants, &file.rules[0].overrides[0].variants}) {
     const Limits& limits = variants->usual;
     ASSERT_EQ(limits.size(), 3U);
     EXPECT_TRUE(limits[0].schedule.always());

@@ -13,8 +13,7 @@
 namespace sluice::rules {
 namespace {
 
-// So many pairs of rules are compared at most: a file of thousands of final rules must load
-// quickly, too.
+// Maximum number of compared pairs, so that files with thousands of final rules load quickly.
 constexpr int kMaxComparisons = 1'000'000;
 constexpr std::size_t kMaxIndexed = 64;
 constexpr std::size_t kMaxPrefix = 128;
@@ -91,7 +90,7 @@ std::string KeyOf(const Condition& condition, const Pattern& pattern) {
   return network ? KeyOf(condition.attribute, *network) : std::string();
 }
 
-/// Final rules, to be found by what a rule that they cover must have.
+/// Index of final rules by a property that covered rules must have.
 class FinalRules {
  public:
   void Add(const ReadRule& rule) {
@@ -168,7 +167,7 @@ class FinalRules {
   int comparisons_left_ = kMaxComparisons;
 };
 
-// Whether the rule applies at every time and to all callers whose calls match it.
+// Returns whether the rule always applies to all callers that match it.
 bool AlwaysApplies(const Rule& rule) {
   if (!rule.schedule.always() || (rule.rollout && !rule.rollout->has_from)) return false;
   return std::any_of(rule.variants.usual.begin(), rule.variants.usual.end(),
@@ -185,10 +184,10 @@ void CheckShadowed(config_text::Reading& reading, std::span<ReadRule* const> in_
     if (!rule.enabled || !read->complete) continue;
     const ReadRule* earlier = any ? finals.FindCovering(rule) : nullptr;
     if (earlier != nullptr) {
-      reading.Wrong(read->field, "can never match: the rule " +
-                                     config_text::Shown(earlier->rule.id) + " on line " +
-                                     std::to_string(earlier->field->position.line) +
-                                     " comes first, is final, and matches all of its calls");
+      reading.AddError(read->field, "can never match: the rule " +
+                                        config_text::Shown(earlier->rule.id) + " on line " +
+                                        std::to_string(earlier->field->position.line) +
+                                        " comes first, is final, and matches all of its calls");
     } else if (rule.final && !rule.variants.usual.empty() && AlwaysApplies(rule)) {
       finals.Add(*read);
       any = true;

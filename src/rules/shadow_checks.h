@@ -7,9 +7,8 @@
 
 namespace sluice::rules {
 
-/// Reports rules that can never match, because an earlier rule that is `final` is matched by every
-/// call which they are for. Only what is evident is found: the same or wider patterns. `in_order`
-/// is the order in which rules are looked at.
+/// Reports rules that can never match, because an earlier `final` rule matches all their calls.
+/// Detects only equal or wider patterns. `in_order` is the order of evaluation.
 void CheckShadowed(config_text::Reading& reading, std::span<ReadRule* const> in_order);
 
 }  // namespace sluice::rules

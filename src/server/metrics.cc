@@ -75,7 +75,7 @@ struct ControlStoreMetrics {
 };
 
 struct LiveEntryMetrics {
-  By<match::EntryKind, std::uint64_t> entries;
+  EnumArray<match::EntryKind, std::uint64_t> entries;
 
   static constexpr auto Metrics() {
     return std::tuple{Metric{MetricType::kGauge, "rate_limiter_entries",
@@ -179,7 +179,7 @@ struct LoadMetrics {
 };
 
 struct ServerMetrics {
-  By<limiter::Enforcement, std::uint64_t> enforcement{};
+  EnumArray<limiter::Enforcement, std::uint64_t> enforcement{};
   bool ready = false;
   std::uint64_t threads = 0;
 

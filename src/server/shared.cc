@@ -24,7 +24,7 @@ telemetry::Series Shared::LimitSeriesOf(std::string_view rule, std::string_view 
 }
 
 void Shared::NumberLimits(rules::Rule& rule) {
-  const auto number = [&](rules::Variants& variants, match::Cohort cohort) {
+  const auto number = [&](rules::LimitVariants& variants, match::Cohort cohort) {
     const std::string_view label = rule.rollout ? NameOf(cohort) : std::string_view();
     const auto number_all = [&](rules::Limits& limits) {
       for (rules::NamedLimit& limit : limits) {

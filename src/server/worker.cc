@@ -187,7 +187,7 @@ store::RedisStoreStats Worker::StoreStatsApprox() const {
 
 // A key that was fresh before the call is recorded: so every live key has been.
 void Worker::RecordNames(const CheckRequest& check) {
-  for (const store::Use& use : check.uses()) {
+  for (const store::KeyUse& use : check.uses()) {
     const bool denied = use.verdict.outcome != Outcome::kAllowed;
     const bool was_fresh = use.verdict.remaining >= use.verdict.limit - use.cost;
     if (!was_fresh && --(denied ? until_denied_name_ : until_name_) > 0) continue;
@@ -269,7 +269,7 @@ void Worker::LogBreaker(const redis::BreakerChange& change) {
 
 void Worker::CountLimits(const CheckRequest& check) {
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     const rules::NamedLimit* const limit = check.matched(i).limit;
     limiter::LimitCounters& counters =
         counters_.limits[limit != nullptr
@@ -311,7 +311,7 @@ bool Worker::SamplesThis() {
 
 void Worker::Took(const CheckRequest& check, const limiter::TimesTaken& times) {
   if (check.uses().empty()) return;
-  const store::Use& use = check.uses()[check.decision.index];
+  const store::KeyUse& use = check.uses()[check.decision.index];
   const auto allowed = check.allowed ? limiter::Allowed::kYes : limiter::Allowed::kNo;
   counters_.decisions.check_times[use.limit->algorithm()][allowed].Record(times.whole);
   counters_.decisions.storage_times.Record(times.store);

@@ -11,7 +11,7 @@ namespace sluice::simulate {
 namespace {
 
 using match::MatchedLimit;
-using store::Use;
+using store::KeyUse;
 
 bool ClosesOnFailure(const MatchedLimit& matched) {
   return !IsShadow(*matched.rule, *matched.limit) &&
@@ -98,7 +98,7 @@ SimulatedDecision Replay::Decide(const TraceRow& row, WallTime now) {
             .limit = refusal->limit};
   }
   if (match_.limits().empty()) {
-    return {.allowed = rules_->file().otherwise == rules::Default::kAllow,
+    return {.allowed = rules_->file().otherwise == rules::DefaultAction::kAllow,
             .reason = Reason::kNoRule};
   }
   return DecideLimits(row, now);
@@ -191,7 +191,7 @@ const Limit* Replay::LimitOf(const MatchedLimit& matched) {
 // A call that some limit rejects whatever happens takes nothing from the others.
 std::optional<ErrorCode> Replay::Submit(WallTime now, bool rejected) {
   if (uses_.empty()) return std::nullopt;
-  store::Call call;
+  store::StoreCall call;
   call.operation = rejected ? store::Operation::kPeek : store::Operation::kCheck;
   call.uses = uses_;
   call.now = now;
@@ -226,7 +226,7 @@ void Replay::EndCalls(WallTime now) {
     use.key = {.scope = slot.scope, .tag = slot.tag, .rest = slot.rest};
     use.limit = &slot.limit;
     use.slot = slot.id;
-    store::Call call;
+    store::StoreCall call;
     call.operation = store::Operation::kRelease;
     call.uses = {&use, 1};
     call.now = slot.end;

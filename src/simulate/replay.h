@@ -124,10 +124,10 @@ class Replay {
   match::EntryMatches entries_;
   std::vector<bool> never_denies_;  ///< Of each matched limit: a live entry says so.
   std::vector<Limit> adjusted_;     ///< Limits of uses with the numbers of live entries.
-  std::vector<store::Use> uses_;
+  std::vector<store::KeyUse> uses_;
   std::vector<match::MatchedLimit> matched_of_uses_;
   /// Of each matched limit: its use, or none if it rejects all or was left out.
-  std::vector<const store::Use*> use_of_;
+  std::vector<const store::KeyUse*> use_of_;
   std::unordered_map<const rules::NamedLimit*, Limit> scaled_limits_;
   std::priority_queue<Slot, std::vector<Slot>, LaterEnd> slots_;
   std::uint64_t unending_slots_ = 0;

@@ -20,7 +20,7 @@ LimitTally& TallyOf(RuleTally& rule, const rules::NamedLimit& named, match::Coho
 }
 
 // Names first, so that a report also shows rules that never matched.
-void NameLimits(const rules::Variants& variants, match::Cohort cohort, RuleTally& tally) {
+void NameLimits(const rules::LimitVariants& variants, match::Cohort cohort, RuleTally& tally) {
   const rules::Limits* limits = &variants.usual;
   if (limits->empty() && !variants.by_tier.empty()) limits = &variants.by_tier.begin()->second;
   for (const rules::NamedLimit& limit : *limits) {

@@ -229,10 +229,10 @@ TEST(LiveRulesTest, KeysKeepWhatTheyHaveLeftWhenNumbersChange) {
     match::Match match;
     const std::vector<Attribute> attributes{{"user", "u"}};
     reader.Get()->Find(attributes, 1, WallTime{}, match);
-    store::Use use;
+    store::KeyUse use;
     use.key = match.limits()[0].key;
     use.limit = &match.limits()[0].limit->limit;
-    store::Call call;
+    store::StoreCall call;
     call.uses = {&use, 1};
     call.now = kStart;
     (*store)->Submit(call);

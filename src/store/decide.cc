@@ -10,9 +10,9 @@ namespace {
 
 using algo::State;
 
-bool IsConcurrency(const Use& use) { return use.limit->algorithm() == Algorithm::kConcurrency; }
+bool IsConcurrency(const KeyUse& use) { return use.limit->algorithm() == Algorithm::kConcurrency; }
 
-bool HoldsItsSlot(const Use& use, const State& state) {
+bool HoldsItsSlot(const KeyUse& use, const State& state) {
   return IsConcurrency(use) && use.slot != 0 && algo::HoldsSlot(state, use.slot);
 }
 
@@ -21,8 +21,8 @@ void ShowState(const LimitNumbers& limit, WallTime now, const State& state, Verd
   verdict.reset_after = algo::WaitUntil(now, algo::FreshAt(limit, state));
 }
 
-// Whether the limit would let this use pass, and when if not.
-void EvaluateUse(Use& use, Subject& subject, WallTime now) {
+// Evaluates one use: the outcome, and the wait if denied.
+void EvaluateUse(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   const LimitNumbers& limit = use.limit->numbers();
   const State& state = subject.state;
   const std::int64_t left = algo::Left(limit, now, state);
@@ -46,7 +46,7 @@ void EvaluateUse(Use& use, Subject& subject, WallTime now) {
   }
 }
 
-void TakeUse(Use& use, Subject& subject, std::int64_t cost) {
+void TakeUse(KeyUse& use, EvaluatedKey& subject, std::int64_t cost) {
   const LimitNumbers& limit = use.limit->numbers();
   State& state = subject.state;
   if (cost == 0) return;
@@ -65,13 +65,14 @@ void TakeUse(Use& use, Subject& subject, std::int64_t cost) {
   use.receipt.at = state.at;
 }
 
-// What a call that passes takes.
-std::int64_t TakenBy(const Use& use) {
+// Consumes the uses of a call that passes.
+std::int64_t TakenBy(const KeyUse& use) {
   return use.only_looks || use.verdict.outcome != Outcome::kAllowed ? 0 : use.cost;
 }
 
-// What a denied call takes from a limit that counts denied calls: what is there, and no debt.
-std::int64_t CountedWhenDenied(const Use& use, const State& state, WallTime now) {
+// Returns what a denied call consumes from a limit that counts denied calls: what remains, without
+// debt.
+std::int64_t CountedWhenDenied(const KeyUse& use, const State& state, WallTime now) {
   if (!use.count_denied || use.only_looks || use.mode == Mode::kShadow || IsConcurrency(use)) {
     return 0;
   }
@@ -79,14 +80,14 @@ std::int64_t CountedWhenDenied(const Use& use, const State& state, WallTime now)
   return std::min(use.cost, std::max(left, std::int64_t{0}) + state.grant);
 }
 
-void Check(Call& call, std::span<Subject* const> subjects) {
+void Check(StoreCall& call, std::span<EvaluatedKey* const> subjects) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     EvaluateUse(call.uses[i], *subjects[i], call.now);
   }
   call.allowed = Passes(call.uses);
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    Use& use = call.uses[i];
-    Subject& subject = *subjects[i];
+    KeyUse& use = call.uses[i];
+    EvaluatedKey& subject = *subjects[i];
     if (call.operation == Operation::kCheck) {
       TakeUse(use, subject,
               call.allowed ? TakenBy(use) : CountedWhenDenied(use, subject.state, call.now));
@@ -96,7 +97,7 @@ void Check(Call& call, std::span<Subject* const> subjects) {
   }
 }
 
-void Grant(Use& use, Subject& subject, WallTime now) {
+void Grant(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   State& state = subject.state;
   const WallTime expires = use.receipt.grant_expires;
   if (expires == WallTime{} || expires > now) {
@@ -106,8 +107,8 @@ void Grant(Use& use, Subject& subject, WallTime now) {
   use.receipt.grant_expires = state.grant_expires;
 }
 
-// The grant's part of what was taken is kept first, so the limit's part is given back first.
-void Adjust(Use& use, Subject& subject, WallTime now) {
+// A refund goes to the limit first, then to the grant.
+void Adjust(KeyUse& use, EvaluatedKey& subject, WallTime now) {
   if (Settlement* const settlement = use.settlement) {
     if (settlement->repeated) return;
     settlement->total = use.cost;
@@ -125,11 +126,11 @@ void Adjust(Use& use, Subject& subject, WallTime now) {
   subject.changed = true;
 }
 
-// The operations that concern each key by itself.
-void RunEach(Call& call, std::span<Subject* const> subjects) {
+// Operations that treat each key separately.
+void RunEach(StoreCall& call, std::span<EvaluatedKey* const> subjects) {
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    Use& use = call.uses[i];
-    Subject& subject = *subjects[i];
+    KeyUse& use = call.uses[i];
+    EvaluatedKey& subject = *subjects[i];
     const LimitNumbers& limit = use.limit->numbers();
     switch (call.operation) {
       case Operation::kGrant:
@@ -172,11 +173,11 @@ bool Supports(Operation operation, Algorithm algorithm) {
 }
 
 // Uses of one key share its state, which has a meaning only under one limit's numbers.
-bool ContradictEachOther(const Use& a, const Use& b) {
+bool ContradictEachOther(const KeyUse& a, const KeyUse& b) {
   return a.limit != b.limit && *a.limit != *b.limit && a.key == b.key;
 }
 
-bool AnyContradictEachOther(std::span<const Use> uses) {
+bool AnyContradictEachOther(std::span<const KeyUse> uses) {
   for (std::size_t i = 1; i < uses.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (ContradictEachOther(uses[i], uses[j])) return true;
@@ -187,12 +188,12 @@ bool AnyContradictEachOther(std::span<const Use> uses) {
 
 }  // namespace
 
-std::optional<ErrorCode> Refusal(Call& call) {
+std::optional<ErrorCode> Refusal(StoreCall& call) {
   call.now = algo::ClampTime(call.now);
   if (IsPlainCheck(call)) return std::nullopt;
   if (call.uses.size() > kMaxLimitsPerCall) return ErrorCode::kTooManyLimits;
   const std::int64_t least = call.operation == Operation::kGrant ? 1 : 0;
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     if (use.cost < least) return ErrorCode::kInvalidCost;
     if (!Fits(use.key)) return ErrorCode::kInvalidKey;
     if (!Supports(call.operation, use.limit->algorithm())) return ErrorCode::kNotSupported;
@@ -212,7 +213,7 @@ std::optional<ErrorCode> Refusal(Call& call) {
   return std::nullopt;
 }
 
-void Decide(Call& call, std::span<Subject* const> subjects) {
+void Decide(StoreCall& call, std::span<EvaluatedKey* const> subjects) {
   call.affected = 0;
   if (call.operation == Operation::kCheck || call.operation == Operation::kPeek) {
     Check(call, subjects);

@@ -17,7 +17,7 @@ constexpr int kClassShift = 32;
 constexpr int kFingerprintShift = 37;
 constexpr std::uint64_t kClassMask = 31;
 constexpr std::int64_t kSlicesPerLife = 128;
-// Cells for each key of the bound: a bucket is full by chance only.
+// Cells per key of the bound: full buckets are rare.
 constexpr std::size_t kCellsPerKey = 2;
 
 std::uint32_t ClassOf(std::uint64_t cell) {
@@ -41,7 +41,7 @@ Result<std::unique_ptr<KeyCensus>> KeyCensus::Create(std::size_t bound) {
     return Error{ErrorCode::kInvalidOptions,
                  "the bound must be between 1 and 2^32, found " + std::to_string(bound)};
   }
-  // A few buckets at the least, so that chance evens out.
+  // Minimum number of buckets, for an even distribution.
   const std::size_t buckets = std::max<std::size_t>(
       std::bit_ceil(kCellsPerKey * bound / (kRegions * kCellsPerBucket) + 1), 16);
   void* const memory =
@@ -66,7 +66,7 @@ KeyCensus::~KeyCensus() { munmap(cells_, kRegions * buckets_ * kCellsPerBucket *
 bool KeyCensus::Admit(const Key& key, WallTime now, Micros life) {
   const KeyHash hash = hasher_(key);
   if (AdmitInRegion(hash, now, life)) return true;
-  // Other regions may hold keys that are over.
+  // Other regions may count expired keys.
   if (Count(now) < bound_ && AdmitInRegion(hash, now, life)) return true;
   refused_.fetch_add(1, kRelaxed);
   return false;
@@ -102,7 +102,7 @@ std::size_t KeyCensus::Count(WallTime now) {
   return live_.load(kRelaxed);
 }
 
-// Leaves out the slices that are over.
+// Subtracts expired slices.
 void KeyCensus::Rotate(Region& region, WallTime now) {
   const std::int64_t seconds =
       std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
@@ -110,7 +110,7 @@ void KeyCensus::Rotate(Region& region, WallTime now) {
   std::size_t over = 0;
   for (std::size_t c = 0; c < kClasses; ++c) {
     const std::int64_t last = seconds >> c;
-    // Keys end at most so many slices after the one in which they were counted.
+    // Keys expire at most this many slices after they were counted.
     std::int64_t slice = std::max(region.now >> c, last - static_cast<std::int64_t>(kSlices));
     while (slice < last) {
       std::uint32_t& count = region.counts[c][static_cast<std::size_t>(++slice) % kSlices];

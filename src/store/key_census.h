@@ -16,7 +16,7 @@
 
 namespace sluice::store {
 
-/// The keys of limits in requests, wherever they are.
+/// The number of keys of limits in requests, in memory or in Redis.
 struct RequestKeys {
   std::size_t count = 0;
   std::size_t max = 0;  ///< 0: no maximum.
@@ -32,16 +32,16 @@ struct RequestKeys {
   }
 };
 
-/// Counts the keys that this process made in a store that it can't count them in, and that have
-/// not expired, so that their number can be bounded. Thread-safe.
+/// Estimates the number of live keys that this process created in a store without a count of its
+/// own (Redis), so that it can be bounded. Thread-safe.
 ///
-/// A sketch: of each key it keeps a fingerprint and the moment of its expiry, in 8 bytes, and it
-/// counts keys by that moment in slices of time that rotate. After it has expired, a key may be
-/// counted for 1/64 of its life and two seconds more. A key that was never seen is taken for a
-/// known one with a probability below one in a million; such a key is not counted. No caller can
-/// choose keys for which it is more, because the hash is secret.
+/// A sketch: each key is a fingerprint and its expiry, in 8 bytes. Keys are counted by expiry in
+/// slices of time that rotate. An expired key may be counted for another 1/64 of its life plus two
+/// seconds. A new key collides with a known one, and is then not counted, with a probability below
+/// one in a million. The hash is secret, so callers can't choose colliding keys.
 ///
-/// At most 32 bytes for each key of the bound are reserved; those that are used are resident.
+/// Reserves at most 32 bytes of address space per key of the bound; only the pages in use are
+/// resident.
 class KeyCensus {
  public:
   /// `bound` ≥ 1.
@@ -50,15 +50,15 @@ class KeyCensus {
   KeyCensus(const KeyCensus&) = delete;
   KeyCensus& operator=(const KeyCensus&) = delete;
 
-  /// Whether a key is known, or may be made; if so, it is counted for `life`.
+  /// Returns whether the key is known or may be created; counts it for `life` if so.
   [[nodiscard]] bool Admit(const Key& key, WallTime now, Micros life);
-  /// Counts a key from now on for `life`, and no longer; 0: it is gone.
+  /// Sets the remaining life of a key; 0 removes it.
   void SetLife(const Key& key, WallTime now, Micros life);
 
   [[nodiscard]] std::size_t bound() const { return bound_; }
-  /// Keys that are counted now.
+  /// Returns the number of keys counted at `now`.
   [[nodiscard]] std::size_t Count(WallTime now);
-  /// How often Admit said no.
+  /// How often Admit returned false.
   [[nodiscard]] std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
  private:
@@ -70,7 +70,7 @@ class KeyCensus {
   static constexpr std::size_t kClasses = 32;
   static constexpr std::size_t kSlices = 256;
 
-  /// Fingerprint, class of the life, and the slice in which it ends. 0: never used.
+  /// Fingerprint, class of the life, and the slice in which it ends. 0: unused.
   using Cell = std::uint64_t;
 
   struct Expiry {
@@ -80,11 +80,11 @@ class KeyCensus {
 
   struct alignas(64) Region {
     SpinLock lock;
-    std::int64_t now = 0;  ///< Seconds; what is over by then is not counted any more.
+    std::int64_t now = 0;  ///< In seconds; earlier slices are no longer counted.
     std::array<std::array<std::uint32_t, kSlices>, kClasses> counts{};
   };
 
-  /// Where a key is, or may be put.
+  /// The cell of a key, or a free cell for it.
   struct CellPair {
     Cell* known = nullptr;
     Cell* free = nullptr;
@@ -105,7 +105,7 @@ class KeyCensus {
   const std::size_t buckets_;  ///< Of each region.
   const std::unique_ptr<std::array<Region, kRegions>> owned_regions_;
   std::array<Region, kRegions>& regions_;
-  // Relaxed: a number by itself. It may pass the bound by as many keys as threads ask at once.
+  // Relaxed: independent counters. `live_` may exceed the bound by one key per concurrent thread.
   std::atomic<std::size_t> live_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

@@ -68,7 +68,7 @@ TEST_F(KeyCensusTest, CountsAKeyNoMoreThanASixtyFourthOfItsLifeTooLong) {
   }
 }
 
-TEST_F(KeyCensusTest, TakesFewKeysForKnownThatAreNot) {
+TEST_F(KeyCensusTest, FewNewKeysCollideWithKnownOnes) {
   AdmitAll(0, 10'000, kStart, hours(1));
   constexpr int kOthers = 2'000'000;
   EXPECT_LE(AdmitAll(10'000, 10'000 + kOthers, kStart, hours(1)), 5);
@@ -84,7 +84,7 @@ TEST_F(KeyCensusTest, KeepsAKeyForItsLatestTimeToLive) {
   EXPECT_EQ(census_->Count(kStart + minutes(62)), 1'000U);
 }
 
-TEST_F(KeyCensusTest, HoldsWhileKeysComeAndGoForLong) {
+TEST_F(KeyCensusTest, StaysAccurateWhileKeysComeAndGo) {
   WallTime now = kStart;
   int next = 0;
   for (int round = 0; round < 300; ++round) {
@@ -98,7 +98,7 @@ TEST_F(KeyCensusTest, HoldsWhileKeysComeAndGoForLong) {
   EXPECT_EQ(census_->Count(now + seconds(200)), 0U);
 }
 
-TEST_F(KeyCensusTest, GoesOnWhenTheClockIsSetBack) {
+TEST_F(KeyCensusTest, WorksWhenTheClockIsSetBack) {
   AdmitAll(0, 10'000, kStart, minutes(1));
   EXPECT_EQ(AdmitAll(20'000, 30'000, kStart - hours(5), minutes(1)), 0);
   EXPECT_EQ(AdmitAll(20'000, 30'000, kStart + minutes(2), minutes(1)), 10'000);

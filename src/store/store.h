@@ -16,10 +16,10 @@
 
 namespace sluice::store {
 
-/// The result of kInspect for a key.
+/// The result of kInspect for one key.
 struct Inspection {
-  bool live = false;       ///< False: as if never used.
-  std::int64_t level = 0;  ///< Like `remaining` without grants, but below zero in debt.
+  bool live = false;       ///< False: fresh.
+  std::int64_t level = 0;  ///< `remaining` without grants; negative in debt.
   std::int64_t grant = 0;
   std::int64_t expiring_grant = 0;  ///< The part of `grant` that ends at `grant_expires`.
   WallTime grant_expires{};
@@ -27,45 +27,46 @@ struct Inspection {
   WallTime touched{};       ///< When something was last taken or given, or where its window begins.
 };
 
-/// The request of a node that leases, and the store's reply: see docs/leases.md.
+/// A node's lease request and the store's reply: see docs/leases.md.
 struct Lending {
   algo::lease::Request request;
   algo::lease::Grant grant;  ///< Result of kFetch.
 };
 
-/// The settlement of a receipt that a client holds: an adjustment with one
-/// takes effect once per receipt and key, and the store remembers the total until it expires.
+/// Makes an adjustment idempotent: it takes effect once per receipt and key. The store remembers
+/// the settled total until the receipt expires.
 struct Settlement {
   static constexpr std::uint32_t kMaxPerKey = 100'000;
 
   std::uint64_t receipt = 0;  ///< The receipt's id, unique among those of the key.
-  /// Until then the total is remembered; from then on the adjustment changes nothing.
+  /// The total is remembered until then; later adjustments have no effect.
   WallTime expires{};
-  /// Totals that are remembered per key; past it the whole call fails with kTooManySettlements.
+  /// Maximum number of remembered totals per key; beyond it the call fails with
+  /// kTooManySettlements.
   std::uint32_t max_per_key = kMaxPerKey;
-  /// Answers. The total that holds: the `cost` of the adjustment that took effect.
+  /// Results. The total in effect: the `cost` of the adjustment that took effect.
   std::int64_t total = 0;
-  bool repeated = false;  ///< An earlier adjustment holds; this one changed nothing.
+  bool repeated = false;  ///< The receipt was settled before; this adjustment had no effect.
 };
 
-/// Which part of a bounded store a new key may occupy.
+/// The capacity of a bounded store that a new key may use.
 enum class KeyKind : std::uint8_t {
   kOrdinary,
-  kFromCaller,  ///< Of a limit that a caller brought: a part of the room only.
-  kOverflow,    ///< Shared by keys without room: has room that is kept for such keys.
+  kFromCaller,  ///< Of a limit in a request: limited to a share of the capacity.
+  kOverflow,    ///< Shared by keys without room: uses reserved capacity.
 };
 
-/// One limit's part in a call: its input and, once the call is done, its result.
-struct Use {
+/// One key of a call with its limit and cost; once the call is done, also the result.
+struct KeyUse {
   Key key;
   const Limit* limit = nullptr;
-  std::int64_t cost = 1;  ///< ≥ 0; above kMaxAmount it counts as that.
+  std::int64_t cost = 1;  ///< ≥ 0; clamped to kMaxAmount.
   Mode mode = Mode::kEnforce;
-  bool count_denied = false;  ///< Take what is left, up to the cost, even if the call is denied.
-  bool only_looks = false;    ///< Evaluated by its cost, of which nothing is taken.
+  bool count_denied = false;  ///< If the call is denied, consume what remains, up to the cost.
+  bool only_looks = false;    ///< Evaluate the cost, but consume nothing.
   KeyKind kind = KeyKind::kOrdinary;
-  bool no_room = false;  ///< Result of a call that failed with kStoreFull: whether for this key.
-  /// Whether an enforced check may be decided by leased tokens.
+  bool no_room = false;  ///< Result of a call that failed with kStoreFull: this key had no room.
+  /// An enforced check may be decided by leased tokens.
   bool may_lease = false;
   std::uint32_t series = 0;  ///< The number under which its leases are counted.
   std::uint64_t slot = 0;    ///< Concurrency; 0 lets the store choose an id.
@@ -79,66 +80,66 @@ struct Use {
 };
 
 enum class Operation : std::uint8_t {
-  kCheck,   ///< All uses together: takes from all of them or from none.
-  kPeek,    ///< The result of a kCheck, without taking.
-  kReset,   ///< Every use's key: as if never used.
-  kGrant,   ///< Every use's `cost` is added to what the key may spend first. Not concurrency.
-  kAdjust,  ///< Makes of every use's `receipt` one of `cost`: gives back or charges the difference.
-  kRelease,  ///< Frees every use's `slot`.
-  kRenew,    ///< Every use's `slot` lives on from now.
-  kInspect,  ///< Every use's key, as a kPeek of cost 0 sees it, and what lies behind.
-  kFetch,    ///< Leases from every use's key. Stores of one process don't lease.
-  kReturn,   ///< Takes the reports of every use's `lending`.
+  kCheck,    ///< Consumes from all keys or from none.
+  kPeek,     ///< Returns the result of a kCheck; consumes nothing.
+  kReset,    ///< Makes every key fresh.
+  kGrant,    ///< Grants `cost` extra units to every key. Not for concurrency.
+  kAdjust,   ///< Corrects the cost of every `receipt` to `cost`: refunds or charges the difference.
+  kRelease,  ///< Releases every `slot`.
+  kRenew,    ///< Restarts the time to live of every `slot`.
+  kInspect,  ///< Fills in every `inspection`, and the verdict of a kPeek with cost 0.
+  kFetch,    ///< Leases tokens of every key. Not supported by stores in memory.
+  kReturn,   ///< Applies the reports in every `lending`.
 };
 
-/// A call to a store. It belongs to the caller, and must stay where it is until it is done.
-struct Call {
+/// A call to a store. Owned by the caller; must stay at its address until it is done.
+struct StoreCall {
   Operation operation = Operation::kCheck;
-  std::span<Use> uses{};
-  WallTime now{};  ///< Stores with a clock of their own (Redis) don't use it.
-  /// How long the caller waits at most, if that is less than the store would; 0: it does not say.
+  std::span<KeyUse> uses{};
+  WallTime now{};  ///< Ignored by stores with their own clock (Redis).
+  /// The caller's timeout, if shorter than the store's; 0: the store's applies.
   Micros timeout{0};
 
   /// Results.
   bool ok = false;  ///< False: `error` says why, and nothing was changed.
   ErrorCode error{};
-  bool allowed = false;  ///< kCheck, kPeek: whether the call passes.
-  /// kReset: keys that had something to forget. kRelease, kRenew: slots that were held.
+  bool allowed = false;  ///< kCheck, kPeek: the call passes.
+  /// kReset: number of keys that were not fresh. kRelease, kRenew: number of slots that were held.
   std::size_t affected = 0;
 
-  /// Run by a store that answered "later", in a later turn of the caller's loop.
-  void (*on_done)(Call& call, void* context) = nullptr;
+  /// Called after Completion::kLater, in a later turn of the caller's loop.
+  void (*on_done)(StoreCall& call, void* context) = nullptr;
   void* context = nullptr;
-  /// Whether `on_done` is still to be run; set by Submit and SubmitBatch.
+  /// `on_done` is still to be called. Set by Submit and SubmitBatch.
   bool pending = false;
 };
 
 enum class Completion : std::uint8_t {
   kNow,
-  kLater,  ///< `on_done` will be run; never before Submit returns.
+  kLater,  ///< `on_done` will be called; never before Submit returns.
 };
 
-/// One key as a walk over a store finds it.
+/// One key in a listing of a store.
 struct KeyState {
-  std::string name;  ///< As AppendKeyName writes it; empty if the store keeps no names.
-  std::uint64_t id;  ///< Stands for the key where there is no name.
+  std::string name;  ///< In the format of AppendKeyName; empty if the store keeps no names.
+  std::uint64_t id;  ///< Identifies the key if there is no name.
   LimitNumbers limit;
-  Verdict verdict;  ///< As a kPeek of cost 0 says.
+  Verdict verdict;  ///< Of a kPeek with cost 0.
   Inspection inspection;
 };
 
-/// Where the state of keys lives. Every store gives the same answers to the same calls.
+/// Holds the state of keys. All stores return the same results for the same calls.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Answers one call. At most kMaxLimitsPerCall uses; several uses may name one key, under equal
-  /// limits, and are evaluated in order.
-  virtual Completion Submit(Call& call) = 0;
+  /// Submits one call with at most kMaxLimitsPerCall uses. Several uses may have the same key and
+  /// equal limits; they are evaluated in order.
+  virtual Completion Submit(StoreCall& call) = 0;
 
-  /// Answers independent calls, with the results of one after the other, but faster. Those
-  /// that are not answered when it returns are `pending`.
-  virtual void SubmitBatch(std::span<Call* const> calls) = 0;
+  /// Submits independent calls. Equivalent to calling Submit for each of them in order, but faster.
+  /// Calls that are not done on return are `pending`.
+  virtual void SubmitBatch(std::span<StoreCall* const> calls) = 0;
 };
 
 }  // namespace sluice::store

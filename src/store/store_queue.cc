@@ -3,10 +3,11 @@
 namespace sluice::store {
 
 void StoreQueue::TakeSample() {
-  // So few are no queue. Less than the least limit: a flood is never taken for that.
+  // At most this many calls don't count as a queue. Below the minimum limit, so that a flood always
+  // does.
   constexpr std::int64_t kFew = kLeastLimit / 2;
   phase_ = Phase::kNone;
-  // What is answered within a turn can't be measured.
+  // Calls answered within one turn can't be measured.
   constexpr Micros kShortest = std::chrono::microseconds(50);
   const Micros took = std::max(sample_ended_at_ - sample_began_at_, kShortest);
   const auto answered =
@@ -17,7 +18,7 @@ void StoreQueue::TakeSample() {
       static_cast<std::size_t>(answered * (target_ + alone_).count() / took.count());
   const bool was_late = waited >= target_ / 2;
   if (sample_ok_) {
-    // One late reply is no proof of the worst, and one that was fast none of the best.
+    // Limits the influence of a single slow or fast reply.
     limit_ = std::clamp(in_time, was_late ? limit_ / 2 : limit_, limit_ + limit_ / 4);
   } else if (was_late) {
     limit_ /= 2;

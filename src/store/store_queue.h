@@ -8,19 +8,18 @@
 
 namespace sluice::store {
 
-/// The calls of one loop that its store has not answered, and how many of these it can answer in
-/// time. Connections ask it before they read further, so that a flood waits in the socket of its
-/// sender and not here, where it would outlive its deadline.
+/// Limits the pending store calls of one loop to the number that the store can answer in time.
+/// Connections consult it before they read more input, so that a flood waits in the sender's socket
+/// instead of past its deadline in here.
 ///
-/// The limit is the number of calls that wait for half of `longest_wait`, besides the time that a
-/// call takes without a queue. It follows from the rate of the last sampled call: calls answered
-/// between its beginning and its end, by the time between them. A sample without a queue says
-/// nothing of what the store can do, so it never lowers the limit; one that was fast by chance
-/// raises it by a quarter at most.
+/// The limit is the number of calls whose queueing delay is half of `longest_wait`. It is computed
+/// from the throughput during the last sampled call: calls answered while it ran, divided by its
+/// duration. A sample without a queue does not show the store's capacity, so it never lowers the
+/// limit; one fast sample raises it by at most a quarter.
 ///
-/// The limit is divided evenly among the connections that have calls under way. A connection with
-/// few of them may therefore ask although others fill their shares; only when the longest wait is
-/// to be expected, none may. Lives on its loop's thread.
+/// The limit is divided evenly among the connections with calls under way, so a connection with few
+/// calls is admitted even if others have used up their shares, until the queue is full. Lives on
+/// its loop's thread.
 class StoreQueue {
  public:
   static constexpr std::size_t kFirstLimit = 128;
@@ -44,24 +43,23 @@ class StoreQueue {
 
   // ---- For connections.
 
-  /// A connection has calls under way from now on, and none from now on.
+  /// Add or remove a connection with calls under way.
   void AddConnection() { ++connections_; }
   void RemoveConnection() { --connections_; }
 
-  /// Whether a connection that has `own` calls under way may ask for more.
+  /// Returns whether a connection with `own` calls under way may submit more.
   [[nodiscard]] bool MayAsk(std::size_t own) const {
     const std::size_t sharing = connections_ + (own == 0 ? 1 : 0);
     return own < std::max<std::size_t>(limit_ / std::max<std::size_t>(sharing, 1), 1) && !full();
   }
-  /// Whether not even a connection without calls under way may ask: the longest wait is to be
-  /// expected, since so many connections have a call each.
+  /// Returns whether no connection may submit a call: the expected delay is `longest_wait`.
   [[nodiscard]] bool full() const { return under_way_ >= 2 * limit_; }
 
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
   [[nodiscard]] std::size_t limit() const { return limit_; }
 
  private:
-  /// Of the sample. It is evaluated a turn after it ended: others that end with it count, too.
+  /// Phase of the sample. It is evaluated one turn after its end, to count calls of the same turn.
   enum class Phase : std::uint8_t { kNone, kRunning, kEnded };
 
   void BeginSample(const void* call, SteadyTime now) {
@@ -81,13 +79,13 @@ class StoreQueue {
   std::size_t under_way_ = 0;
   std::size_t connections_ = 0;
   std::size_t limit_ = kFirstLimit;
-  std::uint64_t answered_ = 0;  ///< By the store, not by its failure.
+  std::uint64_t answered_ = 0;  ///< Without failures.
 
   Phase phase_ = Phase::kNone;
-  const void* sample_ = nullptr;  ///< Identifies the call; it is not looked into.
+  const void* sample_ = nullptr;  ///< Identifies the call; not dereferenced.
   SteadyTime sample_began_at_{};
   SteadyTime sample_ended_at_{};
-  std::uint64_t answered_before_ = 0;  ///< When the sample began.
+  std::uint64_t answered_before_ = 0;  ///< `answered_` at the start of the sample.
   Micros alone_{0};                    ///< Estimated duration of a call without a queue.
   bool sample_ok_ = false;
 };

@@ -85,7 +85,7 @@ Micros Flood(SlowStore& store, std::vector<std::size_t>& own, int milliseconds) 
   return longest;
 }
 
-TEST(StoreQueueTest, UnderAFloodCallsDontWaitMuchLongerThanTheyMay) {
+TEST(StoreQueueTest, UnderAFloodWaitsStayNearTheMaximum) {
   for (const std::size_t rate : {5U, 50U, 500U, 5000U}) {
     SCOPED_TRACE(rate);
     SlowStore store(rate);
@@ -116,7 +116,7 @@ TEST(StoreQueueTest, TheLimitFollowsAStoreThatBecomesSlower) {
   EXPECT_LT(store.queue.limit(), fast / 10);
 }
 
-TEST(StoreQueueTest, AStoreThatIsFarAwayIsNotTakenForASlowOne) {
+TEST(StoreQueueTest, ADistantStoreIsNotTreatedAsASlowOne) {
   SlowStore store(1000);
   store.distance = 20ms;
   for (int i = 0; i < 50; ++i) {
@@ -151,7 +151,7 @@ TEST(StoreQueueTest, ConnectionsShareTheLimitEvenly) {
   for (const std::size_t calls : own) EXPECT_LE(calls, store.queue.limit() / own.size() + 1);
 }
 
-TEST(StoreQueueTest, AConnectionWithoutCallsMayAskAlthoughOthersFillTheirShares) {
+TEST(StoreQueueTest, AConnectionWithoutCallsIsAdmittedAlthoughOthersFillTheirShares) {
   SlowStore store(100);
   std::vector<std::size_t> own(4);
   Flood(store, own, 500);
@@ -169,7 +169,7 @@ TEST(StoreQueueTest, WhenVeryManyConnectionsHaveOneCallEachTheNextOneWaits) {
   EXPECT_EQ(asked, StoreQueue::kFirstLimit * 2);
 }
 
-TEST(StoreQueueTest, ACallThatIsAloneDoesNotLowerTheLimit) {
+TEST(StoreQueueTest, ACallWithoutAQueueDoesNotLowerTheLimit) {
   SlowStore store(1);
   for (int i = 0; i < 100; ++i) {
     store.Ask();

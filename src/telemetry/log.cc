@@ -36,7 +36,7 @@ void Log::Write(LogEvery& every, SteadyTime now, LogLevel level, std::string_vie
   if (suppressed) WriteLine(level, message, fields, *suppressed);
 }
 
-By<LogLevel, std::uint64_t> Log::Lines() const {
+EnumArray<LogLevel, std::uint64_t> Log::Lines() const {
   const std::lock_guard lock(mutex_);
   return lines_;
 }

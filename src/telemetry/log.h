@@ -55,7 +55,7 @@ class Log {
              std::initializer_list<LogField> fields = {}) noexcept;
 
   /// Lines that were written, by level; the number of those that were dropped.
-  [[nodiscard]] By<LogLevel, std::uint64_t> Lines() const;
+  [[nodiscard]] EnumArray<LogLevel, std::uint64_t> Lines() const;
   [[nodiscard]] std::uint64_t dropped() const;
   static constexpr auto Metrics() {
     using enum MetricType;
@@ -83,7 +83,7 @@ class Log {
   mutable std::mutex mutex_;  ///< Of what follows; held while a line is given to the system.
   std::string line_;
   std::string rest_;  ///< Of a line that went only in part.
-  By<LogLevel, std::uint64_t> lines_;
+  EnumArray<LogLevel, std::uint64_t> lines_;
   std::uint64_t dropped_ = 0;
   std::uint64_t dropped_unreported_ = 0;
 };

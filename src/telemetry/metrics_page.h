@@ -30,7 +30,7 @@ class MetricWriter {
 
   template <typename Enum, typename Value>
   void Write(std::vector<Label> labels, std::string_view label, std::string_view inner,
-             const By<Enum, Value>& values) {
+             const EnumArray<Enum, Value>& values) {
     labels.push_back({label, {}});
     for (std::size_t i = 0; i < values.kSize; ++i) {
       labels.back().value = kLabels<Enum>[i];

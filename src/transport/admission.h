@@ -13,26 +13,27 @@
 
 namespace sluice::transport {
 
-/// Zero: no bound.
+/// Limits of admission; 0: no limit.
 struct AdmissionLimits {
   std::size_t connections = 10'000;
-  /// For IPv6, of a whole /64: that is what one customer gets. Unix sockets are not counted.
+  /// Connections per address; for IPv6 per /64, the usual assignment to one customer. Unix sockets
+  /// are not counted.
   std::size_t per_address = 0;
-  /// Connections beyond these bounds, for operators: see EnterReserve.
+  /// Connections beyond these limits for operators: see EnterReserve.
   std::size_t reserved = 0;
-  /// TLS handshakes that one address may begin in a second and not end.
+  /// Unfinished TLS handshakes that one address may start per second.
   std::size_t handshakes_per_address = 0;
-  /// Peers that speak for many clients: they have no budget of handshakes, and no bound per address
+  /// Proxies of many clients: exempt from the handshake budget, and from the limit per address
   /// unless `per_address_of_proxies`. Null: none. Must outlive the Admission.
   const identity::TrustedProxies* proxies = nullptr;
   bool per_address_of_proxies = true;
 };
 
-/// Admits connections: limits those of the whole server and those of each address.
-/// Thread-safe; its lock is taken when a connection begins and ends, and at no other time.
+/// Limits the connections of the server and of each address. Thread-safe; locks only when a
+/// connection starts or ends.
 class Admission {
  public:
-  /// Connections of the reserve that no loop has seen yet.
+  /// Reserved connections that no loop has adopted yet.
   static constexpr std::size_t kOnTheirWay = 1024;
 
   enum class Verdict { kAdmitted, kTooMany, kTooManyFromAddress };
@@ -40,38 +41,38 @@ class Admission {
   explicit Admission(AdmissionLimits limits)
       : limits_(limits), handshakes_(limits.handshakes_per_address) {}
 
-  /// An admitted connection must Leave.
+  /// Admits a connection or not. An admitted one must call Leave.
   [[nodiscard]] Verdict Enter(const net::PeerAddress& peer);
   void Leave(const net::PeerAddress& peer);
 
-  /// For a peer that was not admitted: whether it may be given the chance to ask for health or for
-  /// what administrators ask. `reserved` are kept by the loops, where the oldest give way to new
-  /// ones; some more can be on their way there. A connection that gets it must LeaveReserve.
+  /// Returns whether a peer that was not admitted may send a health or admin request. Loops keep
+  /// `reserved` such connections and close the oldest for new ones; some more may be in transit. If
+  /// true, the connection must call LeaveReserve.
   [[nodiscard]] bool EnterReserve();
   void LeaveReserve();
 
-  /// Whether half of the connections are in use: from then on silent ones have less time.
+  /// True if half of the connections are in use: silent connections then have a shorter timeout.
   [[nodiscard]] bool is_crowded() const {
     return limits_.connections > 0 && size() * 2 >= limits_.connections;
   }
-  /// Whether two peers count as one address.
+  /// Returns whether two peers count as one address.
   [[nodiscard]] static bool AreOneAddress(const net::PeerAddress& a, const net::PeerAddress& b) {
     return OriginOf(a) == OriginOf(b);
   }
-  /// Whether the peer is a proxy that speaks for many.
+  /// Returns whether the peer is one of `limits().proxies`.
   [[nodiscard]] bool IsProxy(const net::PeerAddress& peer) const;
   [[nodiscard]] HandshakeBudget& handshakes() { return handshakes_; }
 
   [[nodiscard]] const AdmissionLimits& limits() const { return limits_; }
-  // Relaxed: the number is all that is read.
+  // Relaxed: an independent counter.
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
-  /// Returns the most connections since the last call, and begins anew with those of now.
+  /// Returns the peak of connections since the last call and resets it to the current number.
   [[nodiscard]] std::size_t TakePeak();
-  /// How many addresses there are connections from.
+  /// Returns the number of addresses with connections.
   [[nodiscard]] std::size_t addresses() const;
 
  private:
-  // The family, and the bytes that count.
+  // The address family and the significant bytes.
   using Origin = std::array<std::uint8_t, 9>;
   struct OriginHash {
     std::size_t operator()(const Origin& origin) const;

@@ -27,7 +27,7 @@ net::PeerAddress Ipv6(const char* text) {
   return net::PeerAddress(storage);
 }
 
-TEST(AdmissionTest, SoManyInAllMayComeIn) {
+TEST(AdmissionTest, AdmitsUpToTheTotalLimit) {
   Admission admission({.connections = 2});
   EXPECT_EQ(admission.Enter(Ipv4("10.0.0.1")), Verdict::kAdmitted);
   EXPECT_EQ(admission.Enter(net::PeerAddress()), Verdict::kAdmitted);
@@ -37,7 +37,7 @@ TEST(AdmissionTest, SoManyInAllMayComeIn) {
   EXPECT_EQ(admission.size(), 2U);
 }
 
-TEST(AdmissionTest, SoManyFromEachAddressMayComeIn) {
+TEST(AdmissionTest, AdmitsUpToTheLimitPerAddress) {
   Admission admission({.connections = 0, .per_address = 2});
   EXPECT_EQ(admission.Enter(Ipv4("10.0.0.1")), Verdict::kAdmitted);
   EXPECT_EQ(admission.Enter(Ipv4("10.0.0.1")), Verdict::kAdmitted);
@@ -66,7 +66,7 @@ TEST(AdmissionTest, UnixSocketsHaveNoAddress) {
   EXPECT_EQ(admission.Enter(net::PeerAddress()), Verdict::kAdmitted);
 }
 
-TEST(AdmissionTest, WhoHasLeftIsForgotten) {
+TEST(AdmissionTest, ClosedConnectionsAreNotCounted) {
   Admission admission({});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -82,7 +82,7 @@ TEST(AdmissionTest, WhoHasLeftIsForgotten) {
   EXPECT_EQ(admission.addresses(), 0U);
 }
 
-TEST(AdmissionTest, ProxiesThatSpeakForManyMayHaveNoBound) {
+TEST(AdmissionTest, ProxiesMayBeExemptFromTheLimitPerAddress) {
   const auto proxies = *identity::TrustedProxies::Parse({"10.0.0.0/8"});
   AdmissionLimits limits{.per_address = 1, .proxies = &proxies, .per_address_of_proxies = false};
   Admission admission(limits);
@@ -97,7 +97,7 @@ TEST(AdmissionTest, ProxiesThatSpeakForManyMayHaveNoBound) {
   EXPECT_EQ(strict.Enter(Ipv4("10.0.0.1")), Verdict::kTooManyFromAddress);
 }
 
-TEST(AdmissionTest, HalfOfTheConnectionsAreACrowd) {
+TEST(AdmissionTest, HalfOfTheConnectionsCountAsCrowded) {
   Admission admission({.connections = 4});
   EXPECT_EQ(admission.Enter(Ipv4("10.0.0.1")), Verdict::kAdmitted);
   EXPECT_FALSE(admission.is_crowded());
@@ -106,7 +106,7 @@ TEST(AdmissionTest, HalfOfTheConnectionsAreACrowd) {
   EXPECT_FALSE(Admission({.connections = 0}).is_crowded()) << "there is no bound";
 }
 
-TEST(AdmissionTest, ThePeakIsThatSinceItWasTaken) {
+TEST(AdmissionTest, ThePeakIsResetWhenItIsTaken) {
   Admission admission({});
   for (int i = 0; i < 3; ++i) (void)admission.Enter(Ipv4("10.0.0.1"));
   for (int i = 0; i < 2; ++i) admission.Leave(Ipv4("10.0.0.1"));

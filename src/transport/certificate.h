@@ -10,7 +10,7 @@
 
 namespace sluice::transport {
 
-/// The files of the certificate, its key and the authority of clients.
+/// Returns the files of the certificate, its key and the client CA.
 [[nodiscard]] WatchedFiles FilesOf(const net::TlsServerOptions& options);
 
 /// Activates the certificate of one protocol's TLS listeners; with errors, the previous one stays.

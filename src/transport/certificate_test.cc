@@ -52,7 +52,7 @@ TEST_F(CertificateTest, UnchangedFilesAreNotLoadedAgain) {
   EXPECT_GT(before->expires(), TheSystemClock().Now());
 }
 
-TEST_F(CertificateTest, ChangedFilesAreANewVersion) {
+TEST_F(CertificateTest, ChangedFilesActivateANewVersion) {
   const auto before = live_.Active().value;
   authority_.Issue("server");
   const auto report = LoadChanged();
@@ -63,7 +63,7 @@ TEST_F(CertificateTest, ChangedFilesAreANewVersion) {
   EXPECT_FALSE(LoadChanged());
 }
 
-TEST_F(CertificateTest, WithBadFilesThePreviousOneStays) {
+TEST_F(CertificateTest, WithInvalidFilesThePreviousCertificateStays) {
   const auto before = live_.Active().value;
   std::ofstream(issued_.certificate) << "nonsense";
   const auto report = LoadChanged();

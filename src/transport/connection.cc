@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLET;
 constexpr std::uint32_t kEnding = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
-// Reads in a turn that fill the buffer; after that it is others' turn.
+// Maximum number of full reads per turn.
 constexpr int kMostReadsPerTurn = 4;
-// Of an output buffer, for the next answers. What grew larger was an exception.
+// Capacity of an output buffer that is kept for further responses.
 constexpr std::size_t kKeptOutputBytes = std::size_t{64} << 10;
-// Who connects while the server ends has its first request on the way.
+// A client that connects during a drain may have sent its first request.
 constexpr Micros kFirstRequestGrace = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -55,7 +55,7 @@ void Connection::OutputReady() {
   if (!closed()) all_.WriteAtTurnEnd(*this);
 }
 
-void Connection::CountExceeded(Bound bound) { all_.counters_.bounds_exceeded[bound].Add(); }
+void Connection::CountExceeded(ResourceBound bound) { all_.counters_.bounds_exceeded[bound].Add(); }
 
 void Connection::BeginWork() {
   if (const SteadyTime now = all_.loop_.Now(); now != turn_) {
@@ -80,7 +80,7 @@ void Connection::OnReady(std::uint32_t events) {
 bool Connection::WantsToRead() const {
   if (lingering()) return true;
   return input_ != Input::kEnded && !session_->closing() &&
-         session_->pause() == transport::Pause::kNone &&
+         session_->pause() == transport::PauseReason::kNone &&
          unwritten() < all_.limits_.soft_output_bytes &&
          session_->pending() < all_.limits_.max_pending && session_->MayAskStore() &&
          !HoldsTooMuch();
@@ -91,9 +91,9 @@ bool Connection::HoldsTooMuch() const {
 }
 
 void Connection::GoOn() {
-  using transport::Pause;
-  const Pause pause = session_->pause();
-  if (pause == Pause::kTurn || pause == Pause::kStore) session_->Resume();
+  using transport::PauseReason;
+  const PauseReason pause = session_->pause();
+  if (pause == PauseReason::kTurn || pause == PauseReason::kStore) session_->Resume();
   Read();
 }
 
@@ -111,7 +111,7 @@ void Connection::Read() {
       all_.counters_.bytes_in.Add(bytes.size());
       if (proxy_header_) TakeProxyHeader(bytes);
       if (bytes.empty()) {
-        // All of it was the proxy's.
+        // All bytes belonged to the PROXY header.
       } else if (tls_) {
         TakeSealed(bytes);
       } else {
@@ -134,7 +134,7 @@ void Connection::Read() {
 
 void Connection::BeginSession() { session_ = all_.make_session_(*this, facts_); }
 
-// Takes it off the bytes; what is left is the connection's own.
+// Removes the PROXY header from the bytes.
 void Connection::TakeProxyHeader(std::string_view& bytes) {
   using Status = identity::ProxyProtocolReader::Status;
   const Status status = proxy_header_->Read(bytes);
@@ -177,7 +177,7 @@ void Connection::Write() {
     if (!blocked()) WriteSome();
     if (closed()) return;
     if (unwritten() > all_.limits_.hard_output_bytes) {
-      return Close(&all_.counters_.bounds_exceeded[Bound::kOutputBuffer]);
+      return Close(&all_.counters_.bounds_exceeded[ResourceBound::kOutputBuffer]);
     }
     // Where it waits for the store, too, it goes on by itself.
     if (session_->held_back() && session_->pending() == 0 && unwritten() == 0) {
@@ -194,17 +194,18 @@ void Connection::Write() {
   PlanNext();
 }
 
-// When to go on with what has arrived, here or in the session. Not planned: what its own output, or
-// a call that is answered, lets go on.
+// Schedules the continuation of buffered requests, unless pending output or a store call will
+// resume them.
 void Connection::PlanNext() {
-  using transport::Pause;
-  const Pause pause = lingering() ? Pause::kNone : session_->pause();
-  const bool waits = pause == Pause::kStore || (pause == Pause::kNone && readable_ && !lingering());
-  if (pause == Pause::kTurn || (readable_ && WantsToRead())) {
+  using transport::PauseReason;
+  const PauseReason pause = lingering() ? PauseReason::kNone : session_->pause();
+  const bool waits =
+      pause == PauseReason::kStore || (pause == PauseReason::kNone && readable_ && !lingering());
+  if (pause == PauseReason::kTurn || (readable_ && WantsToRead())) {
     all_.GoOnNextTurn(*this);
   } else if (waits && !MayGoOn()) {
     all_.GoOnLater(*this);
-  } else if (pause == Pause::kStore) {
+  } else if (pause == PauseReason::kStore) {
     all_.GoOnNextTurn(*this);  // There is room by now.
   }
 }
@@ -234,7 +235,8 @@ void Connection::WriteOutput() {
   }
 }
 
-// How much the kernel took. Where it takes no more, the connection is blocked or closed.
+// Returns the number of bytes written. Sets the connection to blocked, or closes it, if the kernel
+// accepts no more.
 std::size_t Connection::Send(std::string_view bytes) {
   const ssize_t count = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (count >= 0) {
@@ -244,7 +246,7 @@ std::size_t Connection::Send(std::string_view bytes) {
     return static_cast<std::size_t>(count);
   }
   if (errno == EAGAIN) {
-    // Watched from now on: a client that was slow once will be again.
+    // Stays registered for EPOLLOUT: a slow client usually blocks again.
     if (output_ == Output::kFree) {
       all_.loop_.ChangeWatch(socket_.get(), kInput | EPOLLOUT, *this);
     }
@@ -267,16 +269,16 @@ void Connection::DropWritten() {
   }
 }
 
-// Whether all has been said that will be.
+// Returns whether the session is done and all output is written.
 bool Connection::IsOver() const {
-  const bool has_more = session_->pause() != transport::Pause::kNone;
+  const bool has_more = session_->pause() != transport::PauseReason::kNone;
   return (session_->closing() || (input_ == Input::kEnded && !has_more)) &&
          session_->pending() == 0 && unwritten() == 0;
 }
 
 void Connection::End() {
-  // With input that we have not read, closing would reset the connection, and the client might lose
-  // our last answer. Where none was given there is nothing to lose.
+  // Closing with unread input resets the connection, and the client might lose the last response,
+  // if there was one.
   if (input_ == Input::kEnded || !answered_ || all_.limits_.linger <= Micros{0})
     return Close(nullptr);
   shutdown(socket_.get(), SHUT_WR);
@@ -318,16 +320,16 @@ void Connection::CheckTime(SteadyTime now) {
   } else if (unwritten() > 0 && !InHandshake()) {
     // Unless it is blocked, the output is written when this turn ends.
     if (blocked() && over(could_write_, limits.write_timeout))
-      Close(&all_.counters_.bounds_exceeded[Bound::kSlowRequest]);
+      Close(&all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest]);
   } else if (session_->pending() > 0) {
     return;  // It waits for us.
   } else if (session_->in_request()) {
     if (over(request_began_, limits.request_timeout))
-      Close(&all_.counters_.bounds_exceeded[Bound::kSlowRequest]);
+      Close(&all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest]);
   } else if (!heard_ && all_.crowded_ && over(active_, limits.request_timeout)) {
-    Close(&all_.counters_.bounds_exceeded[Bound::kSilent]);
+    Close(&all_.counters_.bounds_exceeded[ResourceBound::kSilent]);
   } else if (over(active_, limits.idle_timeout)) {
-    Close(&all_.counters_.bounds_exceeded[Bound::kIdle]);
+    Close(&all_.counters_.bounds_exceeded[ResourceBound::kIdle]);
   }
 }
 
@@ -337,7 +339,7 @@ void Connection::Close(Counter* why) {
   if (why != nullptr) why->Add();
   all_.memory_.Change(std::exchange(held_, 0), 0);
   if (InHandshake()) {
-    const bool slow = why == &all_.counters_.bounds_exceeded[Bound::kSlowRequest];
+    const bool slow = why == &all_.counters_.bounds_exceeded[ResourceBound::kSlowRequest];
     Count(slow ? TlsHandshake::kTimeout : TlsHandshake::kAbandoned);
   }
   if (handshake_) all_.handshakes_.Remove(*handshake_);

@@ -19,11 +19,11 @@
 
 namespace sluice::transport {
 
-/// A client's socket and its conversation. Belongs to Connections, which destroys it some time
-/// after it has closed itself.
+/// A client's socket and its session. Owned by Connections, which destroys it some time after it
+/// has closed itself.
 class Connection final : public transport::Transport, private net::Watcher {
  public:
-  /// `tls`: null for one in plain text. `refusal`: see Connections::Adopt.
+  /// `tls` is null for plain text. `refusal`: see Connections::Adopt.
   Connection(Connections& all, net::Fd socket, const net::PeerAddress& peer,
              std::unique_ptr<net::TlsChannel> tls, std::optional<Refusal> refusal);
   ~Connection();
@@ -31,33 +31,33 @@ class Connection final : public transport::Transport, private net::Watcher {
   Connection& operator=(const Connection&) = delete;
 
   void OutputReady() override;
-  void CountExceeded(Bound bound) override;
+  void CountExceeded(ResourceBound bound) override;
   void BeginWork() override;
 
-  /// Reads what is there, within one turn's share.
+  /// Reads available input, within the share of this turn.
   void Read();
-  /// Goes on with what has arrived, then reads.
+  /// Continues with buffered requests, then reads.
   void GoOn();
-  /// Whether it would, now.
+  /// Returns whether GoOn would make progress.
   [[nodiscard]] bool MayGoOn() const;
-  /// Writes what there is, then sees whether the connection goes on.
+  /// Writes the output, then decides whether to read, wait or close.
   void Write();
   /// See Connections::Drain.
   void Drain();
-  /// Closes if one of the time limits has passed.
+  /// Closes if a timeout has passed.
   void CheckTime(SteadyTime now);
-  /// Closes now; `why` counts it, if it is something to count.
+  /// Closes immediately and increments `why`, if not null.
   void Close(Counter* why);
 
   // ---- In the reserve (connection_reserve.cc).
 
   [[nodiscard]] bool is_reserved() const { return refusal_.has_value(); }
-  /// How much is lost if it gives way to another: 0 is least.
+  /// Cost of closing it in favor of another; 0 is the lowest.
   [[nodiscard]] int ReserveRank() const;
-  /// Tells the client that there is no room, unless it was answered, and closes.
+  /// Sends the refusal to the client, unless it was answered, and closes.
   void GiveWay();
 
-  /// Goes on with the TLS handshake: its turn in Connections::handshakes_ has come.
+  /// Continues the TLS handshake. Called in turn from Connections::handshakes_.
   void RunHandshake();
 
  private:
@@ -65,23 +65,23 @@ class Connection final : public transport::Transport, private net::Watcher {
 
   enum class Phase : std::uint8_t {
     kServing,
-    kDraining,   // The session knows that the server drains.
-    kLingering,  // All output is written; what comes is discarded.
+    kDraining,   // The session was asked to drain.
+    kLingering,  // All output is written; input is discarded.
     kClosed,
   };
   enum class Input : std::uint8_t {
     kOpen,
-    kEnding,  // Epoll reports the end; it is read after what comes before it.
-    kEnded,   // Nothing more will come.
+    kEnding,  // Epoll has reported the end of input; remaining input is read first.
+    kEnded,   // End of input was read.
   };
   enum class Output : std::uint8_t {
-    kFree,       // The kernel has taken everything so far.
-    kBlocked,    // It takes no more for now; epoll reports when it does again.
-    kUnblocked,  // It does again.
+    kFree,       // The kernel has accepted all output.
+    kBlocked,    // The send buffer is full; epoll reports when it has space.
+    kUnblocked,  // The send buffer has space again.
   };
   enum Queue : std::uint8_t { kToWrite = 1, kToRead = 2, kWaiting = 4 };
 
-  /// Returns false if it is in the queue already.
+  /// Returns false if it is already in the queue.
   bool Enqueue(Queue queue) { return (std::exchange(queues_, queues_ | queue) & queue) == 0; }
   void Dequeue(Queue queue) { queues_ &= static_cast<std::uint8_t>(~queue); }
   [[nodiscard]] bool closed() const { return phase_ == Phase::kClosed; }
@@ -121,25 +121,25 @@ class Connection final : public transport::Transport, private net::Watcher {
   std::unique_ptr<transport::Session> session_;
   std::unique_ptr<net::TlsChannel> tls_;
   std::unique_ptr<HandshakeQueue::Entry> handshake_;  // Until the handshake has succeeded.
-  std::unique_ptr<identity::ProxyProtocolReader> proxy_header_;  // While it is being read.
+  std::unique_ptr<identity::ProxyProtocolReader> proxy_header_;  // While the header is being read.
   ConnectionFacts facts_;
-  std::size_t written_ = 0;   // So much of the output; with TLS, so much of it is sealed.
-  std::size_t position_ = 0;  // In all_.connections_.
-  std::size_t held_ = 0;      // Bytes, as the memory budget knows.
-  SteadyTime turn_{};         // Of which the share is.
-  const std::optional<Refusal> refusal_;  // Not set: it is within the bounds.
+  std::size_t written_ = 0;   // Bytes of the output that are written (with TLS: encrypted).
+  std::size_t position_ = 0;  // Index in all_.connections_.
+  std::size_t held_ = 0;      // Bytes reported to the memory budget.
+  SteadyTime turn_{};         // The turn of the current share.
+  const std::optional<Refusal> refusal_;  // Not set: admitted within the limits.
   const SteadyTime accepted_;
-  SteadyTime active_;         // When bytes last went either way.
-  SteadyTime could_write_{};  // When the kernel last took output, or would have.
-  SteadyTime request_began_;  // Good while a request is under way.
+  SteadyTime active_;         // Time of the last byte in either direction.
+  SteadyTime could_write_{};  // When the kernel last accepted output, or could have.
+  SteadyTime request_began_;  // Valid while a request is under way.
   SteadyTime lingers_since_{};
   Phase phase_ = Phase::kServing;
   Input input_ = Input::kOpen;
   Output output_ = Output::kFree;
-  std::uint8_t queues_ = 0;  // Of all_, in which it is: bits of Queue.
-  bool readable_ = false;    // There may be something to read.
+  std::uint8_t queues_ = 0;  // Bits of Queue: the queues of all_ that contain it.
+  bool readable_ = false;    // The socket may have input.
   bool heard_ = false;       // The client has sent something.
-  bool answered_ = false;    // And so have we.
+  bool answered_ = false;    // The server has sent something.
 };
 
 }  // namespace sluice::transport

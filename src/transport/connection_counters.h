@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 3> LabelsOf(Refusal /*any*/) {
 }
 
 /// A limit on resources that a client exceeded.
-enum class Bound : std::uint8_t {
+enum class ResourceBound : std::uint8_t {
   kIdle,
   kSlowRequest,  ///< A request that did not end, or a response that was not read.
   kHeaderSize,
@@ -30,7 +30,7 @@ enum class Bound : std::uint8_t {
   kSilent,        ///< No first byte while half of the connections were in use.
   kMemory,        ///< Held most when all connections together held too much.
 };
-constexpr std::array<std::string_view, 7> LabelsOf(Bound /*any*/) {
+constexpr std::array<std::string_view, 7> LabelsOf(ResourceBound /*any*/) {
   return {"idle", "slow_request", "header_size", "body_size", "output_buffer", "silent", "memory"};
 }
 
@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 10> LabelsOf(TlsHandshake /*any*/) {
 }
 
 struct TlsCounters {
-  By<TlsHandshake, Counter> handshakes{};
+  EnumArray<TlsHandshake, Counter> handshakes{};
   Counter delayed{};  ///< Their address had too many unfinished ones.
   Counter broken{};   ///< After the handshake, by an invalid record.
 
@@ -78,9 +78,9 @@ static_assert(HasAllMetrics<TlsCounters>);
 struct ConnectionCounters {
   Counter closed{};  ///< Summed before `accepted`, lest more seem to have been closed than opened.
   Counter accepted{};
-  By<Refusal, Counter> refused{};
+  EnumArray<Refusal, Counter> refused{};
   Counter reserved{};  ///< Beyond the limits, and served: health, administration.
-  By<Bound, Counter> bounds_exceeded{};
+  EnumArray<ResourceBound, Counter> bounds_exceeded{};
   Counter reset{};             ///< The client vanished.
   Counter cut{};               ///< Open at the drain deadline.
   Counter bad_proxy_header{};  ///< A trusted proxy did not begin with the PROXY protocol.

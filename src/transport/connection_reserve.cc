@@ -4,19 +4,19 @@
 
 #include "transport/connection.h"
 
-// Connections beyond the bounds, for operators: each is for one request, and short.
+// Connections beyond the limits for operators, with one short request each.
 
 namespace sluice::transport {
 namespace {
 
-// For the whole request to arrive.
+// Timeout until the whole request was received.
 constexpr Micros kTimeToAsk = std::chrono::seconds(2);
-// For everything: the page of metrics may take its time.
+// Total timeout, long enough for the metrics page.
 constexpr Micros kTimeInReserve = std::chrono::seconds(10);
 
 }  // namespace
 
-// Who has its answer, or has not asked yet, loses least.
+// Connections that were answered, or have sent no request, are closed first.
 int Connection::ReserveRank() const {
   if (lingering()) return 0;
   return session_->pending() == 0 && unwritten() == 0 ? 1 : 2;
@@ -30,7 +30,7 @@ bool Connection::ReserveTimeIsOver(SteadyTime now) const {
 void Connection::GiveWay() {
   if (closed()) return;
   if (!tls_ && !answered_ && ReserveRank() == 1) {
-    // Fits into the socket's empty buffer, or is not worth waiting for.
+    // Best effort: usually fits into the socket's empty send buffer.
     static_cast<void>(send(socket_.get(), all_.refusal_.data(), all_.refusal_.size(),
                            MSG_NOSIGNAL | MSG_DONTWAIT));
   }

@@ -57,7 +57,7 @@ TEST(TurnShares, AFloodDelaysOthersByNoMoreThanItsShareOfATurn) {
   EXPECT_EQ(second_flood.Receive(lines.size()), lines);
 }
 
-TEST(TurnShares, WhatHasArrivedIsAnsweredThoughTheClientHasEndedItsSide) {
+TEST(TurnShares, ReceivedRequestsAreAnsweredAfterAHalfClose) {
   TestServer server({.listener_group = {.limits = {.turn_requests = 1}}});
   Client client = Client::To(server.address());
   const std::string lines = Lines(1000);
@@ -66,7 +66,7 @@ TEST(TurnShares, WhatHasArrivedIsAnsweredThoughTheClientHasEndedItsSide) {
   EXPECT_EQ(client.ReceiveAll(), lines);
 }
 
-TEST(TurnShares, ADrainAnswersWhatHasArrived) {
+TEST(TurnShares, ADrainAnswersReceivedRequests) {
   TestServer server({.listener_group = {.limits = {.turn_requests = 1}}});
   Client client = Client::To(server.address());
   const std::string lines = Lines(1000);
@@ -98,7 +98,7 @@ TEST(StoreShares, AConnectionIsNotReadBeyondItsShareAndAnotherIs) {
   EXPECT_EQ(flood.Receive(5 * 1000).size(), 5 * 1000U);
 }
 
-TEST(StoreShares, WhenTheQueueIsFullNewcomersWaitAndGoOnInTheEnd) {
+TEST(StoreShares, WhenTheQueueIsFullNewConnectionsWaitAndAreServedEventually) {
   store::StoreQueue queue(std::chrono::milliseconds(25));
   TestServer server({.loops = 1, .queue = &queue});
   constexpr std::size_t kMost = 2 * store::StoreQueue::kFirstLimit;
@@ -124,7 +124,7 @@ Client Reluctant(const net::ListenAddress& address) {
   return client;
 }
 
-TEST(SharedMemory, ManySlowReadersHoldNoMoreThanIsAllowed) {
+TEST(SharedMemory, ManySlowReadersStayWithinTheMemoryBudget) {
   constexpr std::size_t kBound = 40 * kMega;
   TestServer server({.memory = kBound});
   std::vector<Client> clients;
@@ -132,16 +132,17 @@ TEST(SharedMemory, ManySlowReadersHoldNoMoreThanIsAllowed) {
     clients.push_back(Reluctant(server.address()));
     EXPECT_TRUE(clients.back().Send("big 12000000\n"));
   }
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kMemory] > 0; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kMemory] > 0; }));
   EXPECT_TRUE(Eventually([&] { return server.memory().used() <= kBound; }));
   EXPECT_TRUE(Eventually([&] { return server.held().answered == 20; }));
   EXPECT_TRUE(Eventually([&] { return server.memory().used() <= kBound; }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kOutputBuffer], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kOutputBuffer], 0U);
   EXPECT_GT(server.totals().open(), 0U) << "not more are closed than must be";
   EXPECT_EQ(Client::To(server.address()).Ask("still there"), "still there");
 }
 
-TEST(SharedMemory, TheLargestHolderIsClosedFirstWhicheverLoopItIsOn) {
+TEST(SharedMemory, TheLargestConnectionOfAllLoopsIsClosedFirst) {
   TestServer server({.loops = 3, .memory = 24 * kMega});
   std::vector<Client> clients;
   for (int i = 0; i < 5; ++i) {
@@ -154,12 +155,13 @@ TEST(SharedMemory, TheLargestHolderIsClosedFirstWhicheverLoopItIsOn) {
   EXPECT_TRUE(Eventually([&] { return server.held().answered == 6; }));
   clients.push_back(Reluctant(server.address()));
   EXPECT_TRUE(clients.back().Send("big 4100000\n"));
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kMemory] == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kMemory] == 1; }));
   EXPECT_LT(largest.ReceiveAll().size(), 14'000'000U);
   for (Client& client : clients) EXPECT_EQ(client.Receive(4'100'000).size(), 4'100'000U);
 }
 
-TEST(SharedMemory, WhatIsHeldIsGivenBackWithTheConnection) {
+TEST(SharedMemory, AClosedConnectionReleasesItsBudget) {
   TestServer server({.memory = 100 * kMega});
   {
     Client client = Reluctant(server.address());

@@ -78,7 +78,7 @@ void Connections::Adopt(net::Fd socket, const net::PeerAddress& peer,
   if (refusal) MakeRoomInReserve(peer);
   std::unique_ptr<net::TlsChannel> channel;
   if (tls) {
-    plain_buffer_.resize(kReadBytes + net::TlsChannel::kMostHeldBack);
+    plain_buffer_.resize(kReadBytes + net::TlsChannel::kMaxBuffered);
     channel = std::make_unique<net::TlsChannel>(std::move(tls));
   }
   connections_.push_back(
@@ -146,7 +146,7 @@ void Connections::CloseLargest() {
               [](const Connection* a, const Connection* b) { return a->held_ > b->held_; });
     for (Connection* const connection : largest) {
       if (!memory_.is_exceeded()) return;
-      connection->Close(&counters_.bounds_exceeded[Bound::kMemory]);
+      connection->Close(&counters_.bounds_exceeded[ResourceBound::kMemory]);
     }
   }
 }

@@ -25,25 +25,25 @@ namespace sluice::transport {
 
 class Connection;
 
-/// Begins a conversation with a client. Called on the connection's loop.
+/// Creates the session of a connection. Called on the connection's loop.
 using MakeSession = std::function<std::unique_ptr<transport::Session>(transport::Transport& host,
                                                                       const ConnectionFacts&)>;
 
-/// The connections of one kind on one loop. Lives on the loop's thread, and must be destroyed
-/// there.
+/// The connections of one listener group on one loop. Lives on the loop's thread and must be
+/// destroyed there.
 ///
-/// Each turn of the loop reads from all ready sockets, and at its end writes the output, one
-/// write for each connection. Time limits are looked after by a sweep over all connections, once a
-/// second or, for short limits, more often: none of them costs a busy connection anything.
+/// Each turn of the loop reads from all ready sockets, and at its end writes the output with one
+/// write per connection. Timeouts are checked by a sweep over all connections, once a second or,
+/// for short ones, more often, at no cost for busy connections.
 ///
-/// A connection that has more to do than its share of a turn goes on in the next one. One that the
-/// store or the memory has no room for is tried again every millisecond, in the order in which they
-/// came to wait; meanwhile its client's bytes stay in the socket.
+/// A connection that has used its share of a turn continues in the next one. A connection that
+/// waits for the store or for memory is retried every millisecond, in FIFO order; meanwhile its
+/// client's bytes stay in the socket.
 class Connections {
  public:
-  /// `proxies`: peers that must begin with the PROXY protocol, and the only ones that may; null:
-  /// none. `refusal`: sent to a reserved connection that has to go. It and `memory` must outlive
-  /// this.
+  /// `proxies` are the peers that must, and may, begin with the PROXY protocol; null: none.
+  /// `refusal` is sent to a reserved connection that is closed for another. `refusal` and `memory`
+  /// must outlive this.
   Connections(net::Loop& loop, Admission& admission, MemoryBudget& memory,
               const ConnectionLimits& limits, const identity::TrustedProxies* proxies,
               std::string_view refusal, MakeSession make_session);
@@ -52,15 +52,15 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Takes over a connection that has been admitted. `tls`: null for one in plain text; else its
-  /// session begins after the handshake. `refusal`: not set for one within the bounds; else it is
-  /// in the reserve, and this counts it unless it asks for what the reserve is for.
+  /// Takes over an admitted connection. `tls` is null for plain text; with TLS the session starts
+  /// after the handshake. `refusal` is set for reserved connections: the counter to increment
+  /// unless it sends an operator's request.
   void Adopt(net::Fd socket, const net::PeerAddress& peer,
              std::shared_ptr<const net::TlsContext> tls, std::optional<Refusal> refusal = {});
 
-  /// Lets requests under way finish, and closes idle connections. What has been sent to us by now
-  /// counts as under way. At the deadline the rest is cut. `on_empty` runs once, when none is left;
-  /// connections adopted later are served and drained alike.
+  /// Finishes requests under way, including received ones, and closes idle connections. Closes the
+  /// rest at the deadline. `on_empty` runs once, when none is left; connections adopted later are
+  /// drained, too.
   void Drain(SteadyTime deadline, std::function<void()> on_empty);
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
@@ -95,14 +95,14 @@ class Connections {
   const Micros sweep_interval_;
   ConnectionCounters counters_;
   std::vector<char> read_buffer_;
-  std::vector<char> plain_buffer_;  // What was read with TLS; empty before the first such.
+  std::vector<char> plain_buffer_;  // Decrypted input; empty before the first TLS connection.
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> to_write_;
-  std::vector<Connection*> to_read_;  // They have more than one turn's share.
-  std::vector<Connection*> waiting_;  // For the store, or for memory; in their order.
+  std::vector<Connection*> to_read_;  // Have used their share of this turn.
+  std::vector<Connection*> waiting_;  // For the store or for memory, in FIFO order.
   std::vector<Connection*> scratch_;
   std::vector<Connection*> buried_;    // Closed; destroyed at the turn's end.
-  std::vector<Connection*> reserved_;  // In the order in which they came.
+  std::vector<Connection*> reserved_;  // Oldest first.
   HandshakeQueue handshakes_;
   net::Timer handshake_retry_;
   bool retries_handshakes_ = false;  // The timer is set.
@@ -110,8 +110,8 @@ class Connections {
   net::TurnEnd turn_end_;
   net::Timer sweep_;
   net::Timer let_go_on_;
-  Micros turn_time_;                     // Of one connection in this turn.
-  std::shared_ptr<Connections*> alive_;  // For what is posted to this loop.
+  Micros turn_time_;                     // Share of one connection in this turn.
+  std::shared_ptr<Connections*> alive_;  // For callbacks posted to this loop.
   std::shared_ptr<void> relief_;
   bool draining_ = false;
   SteadyTime drain_deadline_{};

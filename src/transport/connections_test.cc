@@ -46,7 +46,7 @@ TEST(ConnectionsTest, PipelinedLinesAreAnsweredInOrder) {
   writer.join();
 }
 
-TEST(ConnectionsTest, ALineMayComeByteByByte) {
+TEST(ConnectionsTest, ALineMayArriveByteByByte) {
   TestServer server;
   Client client = Client::To(server.address());
   for (const char byte : std::string("slowly\n")) EXPECT_TRUE(client.Send({&byte, 1}));
@@ -72,7 +72,7 @@ TEST(ConnectionsTest, ASessionThatEndsClosesAfterItsLastAnswer) {
   EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
 }
 
-TEST(ConnectionsTest, AClientThatStaysAfterTheEndIsLeft) {
+TEST(ConnectionsTest, AClientThatStaysAfterTheEndIsDisconnected) {
   TestServer server(WithLimits({.linger = milliseconds(20)}));
   Client client = Client::To(server.address());
   EXPECT_EQ(client.Ask("quit"), "bye");
@@ -129,7 +129,7 @@ TEST(ConnectionsTest, ASlowReaderIsNotReadFromUntilItReads) {
   EXPECT_TRUE(Eventually([&] { return server.totals().bytes_in > 1 << 20; }));
   EXPECT_EQ(client.Receive(kLine * kLines).size(), kLine * kLines);
   writer.join();
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kOutputBuffer], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kOutputBuffer], 0U);
   EXPECT_EQ(client.Ask("and on"), "and on");
 }
 
@@ -139,32 +139,32 @@ TEST(ConnectionsTest, TooMuchOutputEndsTheConnection) {
   EXPECT_TRUE(client.Send("big 50000000\n"));
   EXPECT_LT(client.ReceiveAll().size(), 50'000'000U);
   EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kOutputBuffer], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kOutputBuffer], 1U);
 }
 
-TEST(ConnectionsTest, WhoTakesNoneOfItsAnswerIsClosed) {
+TEST(ConnectionsTest, AClientThatReadsNothingIsDisconnected) {
   TestServer server(WithLimits({.write_timeout = milliseconds(50)}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(client.Send("big 15000000\n"));
-  EXPECT_TRUE(
-      Eventually([&] { return server.totals().bounds_exceeded[Bound::kSlowRequest] == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return server.totals().bounds_exceeded[ResourceBound::kSlowRequest] == 1; }));
 }
 
-TEST(ConnectionsTest, WhoOnlySendsIsClosedToo) {
+TEST(ConnectionsTest, AClientThatOnlySendsIsDisconnectedToo) {
   TestServer server(WithLimits({.soft_output_bytes = 64 << 20,
                                 .hard_output_bytes = 64 << 20,
                                 .write_timeout = milliseconds(50)}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(client.Send("big 15000000\n"));
   EXPECT_TRUE(Eventually([&] { return !client.Send("x\n"); }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 1U);
 }
 
 // A sweep may come between a request and the end of its turn, when its answer is written.
-TEST(ConnectionsTest, WhoJustAskedIsNotTakenForOneWhoTakesNoAnswers) {
+TEST(ConnectionsTest, ARecentRequestDoesNotCountAsAWriteTimeout) {
   TestServer server(WithLimits({.linger = milliseconds(5)}));  // Sweeps every 5 ms.
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(Client::To(server.address()).Ask("me"), "me") << i;
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 0U);
 }
 
 TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
@@ -186,7 +186,7 @@ TEST(ConnectionsTest, WithManyRequestsPendingNothingMoreIsRead) {
   EXPECT_NE(answers.find("next\n"), std::string::npos) << answers;
 }
 
-TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneThatWaitsForUs) {
+TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneWithAPendingResponse) {
   TestServer server(WithLimits({.idle_timeout = milliseconds(500)}));
   Client waiting = Client::To(server.address());
   EXPECT_TRUE(waiting.Send("hold\n"));
@@ -194,7 +194,7 @@ TEST(ConnectionsTest, AnIdleConnectionIsClosedButNotOneThatWaitsForUs) {
   Client idle = Client::To(server.address());
   EXPECT_EQ(idle.Ask("hello"), "hello");
   EXPECT_EQ(idle.ReceiveAll(), "") << kInTime;
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kIdle], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kIdle], 1U);
   server.held().Release();
   EXPECT_EQ(waiting.ReceiveLine(), "held");
 }
@@ -204,14 +204,14 @@ TEST(ConnectionsTest, ARequestThatDoesNotEndIsClosed) {
   Client client = Client::To(server.address());
   EXPECT_TRUE(client.Send("and then"));
   EXPECT_EQ(client.ReceiveAll(), "") << kInTime;
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 1U);
 }
 
-TEST(ConnectionsTest, ARequestThatComesInDropsIsClosedToo) {
+TEST(ConnectionsTest, ATricklingRequestIsClosedToo) {
   TestServer server(WithLimits({.request_timeout = milliseconds(40)}));
   Client client = Client::To(server.address());
   EXPECT_TRUE(Eventually([&] { return !client.Send("x"); }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 1U);
 }
 
 TEST(ConnectionsTest, ABusyClientThatIsAlwaysInSomeRequestIsNotSlow) {
@@ -226,10 +226,10 @@ TEST(ConnectionsTest, ABusyClientThatIsAlwaysInSomeRequestIsNotSlow) {
     if (took > milliseconds(500)) GTEST_SKIP() << "this machine is too busy for the test";
     ASSERT_TRUE(is_served);
   }
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 0U);
 }
 
-TEST(ConnectionsTest, OneClientsFloodLeavesOthersTheirTurn) {
+TEST(ConnectionsTest, OneClientsFloodDoesNotStarveOthers) {
   TestServer server({.loops = 1});
   Client flood = Client::To(server.address());
   std::thread writer([&] {
@@ -252,11 +252,11 @@ TEST(ConnectionsTest, OnceHalfOfTheConnectionsAreUsedSilentOnesAreClosed) {
   Client silent = Client::To(server.address());
   Client idle = Client::To(server.address());
   EXPECT_EQ(idle.Ask("a"), "a");
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSilent], 0U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSilent], 0U);
   Client third = Client::To(server.address());
   EXPECT_EQ(third.Ask("b"), "b");
   EXPECT_EQ(silent.ReceiveAll(), "");
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSilent], 1U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSilent], 1U);
   EXPECT_EQ(idle.Ask("c"), "c") << "a pool of connections that were used may be idle";
 }
 

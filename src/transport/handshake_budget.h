@@ -9,18 +9,18 @@
 
 namespace sluice::transport {
 
-/// How many TLS handshakes each address may begin and not end. A handshake costs us a signature and
-/// the client nothing, unless it goes on: one that succeeds gives back what it took.
+/// Limits the unfinished TLS handshakes of each address. A handshake costs the server a signature
+/// and an abusive client nothing; one that succeeds is refunded.
 ///
-/// Each address has a bucket that holds a second's worth. There is a fixed number of buckets,
-/// chosen by a hash with a seed of this process: addresses that share one share its budget.
-/// Thread-safe, without a lock.
+/// A token bucket of one second per address. There is a fixed number of buckets, chosen by a seeded
+/// hash: addresses that collide share a budget. Thread-safe and lock-free.
 class HandshakeBudget {
  public:
-  /// `per_second`: the bucket's size, and what it gains in a second. 0: no bound.
+  /// `per_second` is the size of a bucket and its refill per second. 0: no limit.
   explicit HandshakeBudget(std::size_t per_second);
 
-  /// `origin`: a number that stands for the address. False: nothing is left for now.
+  /// Takes one handshake from the budget of `origin`, a hash of the address. Returns false if none
+  /// is left.
   [[nodiscard]] bool Take(std::uint64_t origin, SteadyTime now);
   void GiveBack(std::uint64_t origin);
 
@@ -30,9 +30,9 @@ class HandshakeBudget {
 
   [[nodiscard]] std::atomic<std::int64_t>& BucketOf(std::uint64_t origin);
 
-  const Micros interval_;  ///< Between two of one address, in the long run; 0: no bound.
+  const Micros interval_;  ///< Refill interval; 0: no limit.
   const std::uint64_t seed_;
-  /// When each bucket is full again, in microseconds: at most kWindow from now.
+  /// Time at which each bucket is full, in microseconds; at most kWindow from now.
   std::array<std::atomic<std::int64_t>, kBuckets> full_at_{};
 };
 

@@ -16,7 +16,7 @@ int TakeAll(HandshakeBudget& budget, std::uint64_t origin, SteadyTime now) {
   return taken;
 }
 
-TEST(HandshakeBudgetTest, ASecondsWorthMayBeginAtOnceAndThenSoManyEachSecond) {
+TEST(HandshakeBudgetTest, ABurstOfOneSecondMayStartAndThenTheRateApplies) {
   HandshakeBudget budget(100);
   EXPECT_EQ(TakeAll(budget, 1, kStart), 100);
   EXPECT_EQ(TakeAll(budget, 1, kStart + milliseconds(100)), 10);
@@ -32,14 +32,14 @@ TEST(HandshakeBudgetTest, AHandshakeThatSucceedsCostsNothing) {
   EXPECT_EQ(TakeAll(budget, 1, kStart), 2);
 }
 
-TEST(HandshakeBudgetTest, WhatIsGivenBackLateIsNoCredit) {
+TEST(HandshakeBudgetTest, ALateRefundAddsNoCredit) {
   HandshakeBudget budget(10);
   EXPECT_EQ(TakeAll(budget, 1, kStart), 10);
   for (int i = 0; i < 10; ++i) budget.GiveBack(1);
   EXPECT_EQ(TakeAll(budget, 1, kStart + seconds(60)), 10);
 }
 
-TEST(HandshakeBudgetTest, OneAddressDoesNotSpendWhatOthersHave) {
+TEST(HandshakeBudgetTest, AddressesHaveSeparateBudgets) {
   HandshakeBudget budget(10);
   EXPECT_EQ(TakeAll(budget, 1, kStart), 10);
   int others = 0;
@@ -49,7 +49,7 @@ TEST(HandshakeBudgetTest, OneAddressDoesNotSpendWhatOthersHave) {
   EXPECT_GE(others, 95) << "few share a bucket";
 }
 
-TEST(HandshakeBudgetTest, ZeroIsNoBound) {
+TEST(HandshakeBudgetTest, ZeroMeansNoLimit) {
   HandshakeBudget budget(0);
   EXPECT_EQ(TakeAll(budget, 1, kStart), 1'000);
   budget.GiveBack(1);

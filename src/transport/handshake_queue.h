@@ -14,22 +14,22 @@ namespace sluice::transport {
 
 class Connection;
 
-/// TLS handshakes of one loop that have something to do. Addresses take turns, so that one with
-/// thousands of handshakes delays its own only; and each address has a budget for those it begins.
-/// Handshakes that have begun are finished first. Used on the loop's thread only.
+/// TLS handshakes of one loop that have input. Fair between addresses: one with thousands of
+/// handshakes delays only its own. Each address has a budget for starting handshakes; started ones
+/// are finished first. Used on the loop's thread only.
 class HandshakeQueue {
  public:
-  /// One connection's place. It is taken out before it is destroyed.
+  /// One connection's entry. Must be removed before it is destroyed.
   struct Entry {
     Connection* connection = nullptr;
-    std::uint64_t origin = 0;  ///< A number that stands for the client's address.
-    bool has_budget = false;   ///< It was charged for, or need not be.
-    bool was_charged = false;  ///< Something is to be given back if it succeeds.
-    bool was_delayed = false;  ///< For want of a budget.
+    std::uint64_t origin = 0;  ///< Hash of the client's address.
+    bool has_budget = false;   ///< It was charged to the budget, or is exempt.
+    bool was_charged = false;  ///< To be refunded if it succeeds.
+    bool was_delayed = false;  ///< Because the budget was exhausted.
     bool is_queued = false;
-    bool has_turn = false;  ///< It is being run.
+    bool has_turn = false;  ///< It is running.
     SteadyTime queued_at{};
-    std::string input{};  ///< Came with the header of a proxy, and is not looked at yet.
+    std::string input{};  ///< Unprocessed input that followed a PROXY header.
     std::list<Entry*>::iterator position{};
   };
 
@@ -38,26 +38,26 @@ class HandshakeQueue {
   HandshakeQueue(const HandshakeQueue&) = delete;
   HandshakeQueue& operator=(const HandshakeQueue&) = delete;
 
-  /// At most once until it comes out again.
+  /// Adds an entry that is not in the queue.
   void Add(Entry& entry, SteadyTime now);
   void Remove(Entry& entry);
 
   /// Removes and returns the next handshake. Null: there is none, or the rest have no budget left.
   [[nodiscard]] Entry* Next(SteadyTime now);
-  /// It has succeeded.
+  /// Reports success of a handshake.
   void Succeeded(Entry& entry);
 
-  /// Whether Next may have one.
+  /// True if Next may return an entry.
   [[nodiscard]] bool has_ready() const { return !ready_.empty(); }
-  /// Whether some have no budget: Retry lets Next ask again.
+  /// True if some have no budget; Retry makes Next try them again.
   [[nodiscard]] bool has_parked() const { return !parked_.empty(); }
   void Retry();
 
  private:
-  /// All that wait from one address, in the order in which they came; never none.
+  /// The queued handshakes of one address in FIFO order; never empty.
   struct Origin {
     std::uint64_t number;
-    std::list<Entry*> started{};  ///< They have their budget, and come first.
+    std::list<Entry*> started{};  ///< Have a budget; run first.
     std::list<Entry*> fresh{};
     bool is_parked = false;
 
@@ -70,7 +70,7 @@ class HandshakeQueue {
   HandshakeBudget& budget_;
   Counter& delayed_;
   Origins ready_;   ///< The first is next.
-  Origins parked_;  ///< Have no budget.
+  Origins parked_;  ///< Without budget.
   std::unordered_map<std::uint64_t, Origins::iterator> origins_;
 };
 

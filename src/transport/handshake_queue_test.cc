@@ -63,7 +63,7 @@ TEST_F(HandshakeQueueTest, WithoutBudgetAnAddressWaitsAndOthersDoNot) {
   EXPECT_EQ(Next(1000).size(), 5U);
 }
 
-TEST_F(HandshakeQueueTest, WhatHasBegunIsFinishedFirstEvenWithoutBudget) {
+TEST_F(HandshakeQueueTest, StartedHandshakesAreFinishedFirstEvenWithoutBudget) {
   HandshakeQueue::Entry& first = Add(kFlood);
   for (int i = 0; i < 20; ++i) Add(kFlood);
   EXPECT_EQ(queue_.Next(now_), &first);
@@ -76,7 +76,7 @@ TEST_F(HandshakeQueueTest, WhatHasBegunIsFinishedFirstEvenWithoutBudget) {
   EXPECT_EQ(Next(1000).size(), 1U) << "it gave back what it took";
 }
 
-TEST_F(HandshakeQueueTest, WhoNeedsNoBudgetIsNeverDelayed) {
+TEST_F(HandshakeQueueTest, ExemptConnectionsAreNeverDelayed) {
   for (int i = 0; i < 100; ++i) {
     HandshakeQueue::Entry& entry = entries_.emplace_back();
     entry.origin = kGood;
@@ -87,7 +87,7 @@ TEST_F(HandshakeQueueTest, WhoNeedsNoBudgetIsNeverDelayed) {
   EXPECT_EQ(delayed_.value(), 0U);
 }
 
-TEST_F(HandshakeQueueTest, WhoLeavesIsForgotten) {
+TEST_F(HandshakeQueueTest, RemovedEntriesAreDropped) {
   std::vector<HandshakeQueue::Entry*> flood;
   for (int i = 0; i < 20; ++i) flood.push_back(&Add(kFlood));
   Next(1000);

@@ -6,8 +6,8 @@
 
 namespace sluice::transport {
 
-/// Takes the place of a session during a TLS handshake, when it is not known yet
-/// whom it would be with. A slow client here is slow on purpose.
+/// Placeholder for the session during a TLS handshake. Counts as a request under way, so that the
+/// request timeout applies.
 class HandshakeSession final : public transport::Session {
  public:
   void Receive(std::string_view /*bytes*/) override {}

@@ -32,7 +32,7 @@ ListenerGroup::ListenerGroup(net::Loop& main, net::Loops& loops, Admission& admi
 
 ListenerGroup::~ListenerGroup() {
   acceptors_.clear();
-  // After what has been handed to the loops but not arrived.
+  // After connections that were posted to the loops and not adopted yet.
   loops_.Do([this](std::size_t i) { connections_[i].reset(); });
 }
 

@@ -24,20 +24,20 @@ enum class Security : std::uint8_t { kPlain, kTls };
 
 struct ListenerGroupOptions {
   ConnectionLimits limits{};
-  /// Sent to a client beyond the bounds before its connection is closed. With TLS
-  /// nothing is sent: it would take a handshake.
+  /// Sent to a client beyond the limits before its connection is closed. Not sent with TLS, which
+  /// would take a handshake.
   std::string refusal{};
-  /// Connections beyond the bounds, on all loops, that may ask for what sessions with
-  /// `ConnectionFacts::is_reserved` answer. 0: none in this protocol.
+  /// Connections beyond the limits, on all loops together, whose sessions have
+  /// `ConnectionFacts::is_reserved`. 0: none in this protocol.
   std::size_t reserved = 0;
-  /// Peers that must begin with the PROXY protocol; null: it is off.
+  /// Peers that must begin with the PROXY protocol; null: off.
   const identity::TrustedProxies* proxies = nullptr;
 };
 
 /// The listeners of one protocol, and its connections on every loop.
 ///
-/// Accepts on the main loop, on whose thread it lives, and hands connections to the other loops in
-/// turn. These must run as long as it lives.
+/// Accepts on the main loop, on whose thread it lives, and distributes connections round-robin to
+/// the other loops, which must outlive it.
 class ListenerGroup {
  public:
   /// `make_session` is called once for each loop, on the caller's thread; its result is used on
@@ -50,20 +50,20 @@ class ListenerGroup {
   ListenerGroup(const ListenerGroup&) = delete;
   ListenerGroup& operator=(const ListenerGroup&) = delete;
 
-  /// Returns the address, which is the real one where port 0 was asked for. May be called again.
+  /// Starts a listener. Returns its address, with the actual port if port 0 was requested. May be
+  /// called repeatedly.
   Result<net::ListenAddress> Listen(const net::ListenOptions& options,
                                     Security security = Security::kPlain);
 
-  /// Sets the certificates of new connections to listeners with TLS. Must be called before the
-  /// first Listen with TLS; `tls` must outlive it, and have a version.
+  /// Sets the certificates of TLS listeners. Must be called before the first Listen with TLS. `tls`
+  /// must outlive this, and have a version.
   void UseTls(const Live<net::TlsContext>& tls) { tls_.emplace(tls); }
 
   /// Accepts the connections in the backlog, stops listening, and drains all connections.
-  /// `on_empty` runs on the main loop when none is left, which is soon after the deadline at the
-  /// latest.
+  /// `on_empty` runs on the main loop when none is left, at the latest soon after the deadline.
   void Drain(SteadyTime deadline, std::function<void()> on_empty);
 
-  /// From any thread, once all listeners are there.
+  /// May be called from any thread, after the last Listen.
   [[nodiscard]] ConnectionCounters Totals() const;
 
  private:
@@ -73,7 +73,7 @@ class ListenerGroup {
   net::Loops& loops_;
   Admission& admission_;
   const ListenerGroupOptions options_;
-  ConnectionCounters counters_;  // Of those that never reach a loop.
+  ConnectionCounters counters_;  // Of connections that never reach a loop.
   std::vector<std::unique_ptr<Connections>> connections_;
   std::vector<std::unique_ptr<net::Acceptor>> acceptors_;
   std::optional<LiveReader<net::TlsContext>> tls_;

@@ -79,7 +79,7 @@ TEST(ListenerGroupTest, ConnectionsBeyondTheLimitGetARefusalAndAreClosed) {
   EXPECT_EQ(Client::To(server.address()).Ask("c"), "c");
 }
 
-TEST(ListenerGroupTest, MoreThanTheBoundFromOneAddressAreClosed) {
+TEST(ListenerGroupTest, ConnectionsBeyondTheLimitPerAddressAreClosed) {
   const Folder folder;
   TestServer server({.listener_group = {.refusal = "too many\n"}, .admission = {.per_address = 2}});
   const auto on_unix = server.ListenToo({.address = {.unix_path = folder / "socket"}});
@@ -118,7 +118,7 @@ TEST(ReserveTest, BeyondTheLimitsOnlyOperatorsAreAnsweredAndOnce) {
   EXPECT_EQ(inside.Ask("b"), "b");
 }
 
-TEST(ReserveTest, WhoFillsItWithSilenceDoesNotLockOperatorsOut) {
+TEST(ReserveTest, SilentConnectionsDoNotLockOperatorsOut) {
   TestServer server(WithReserve(4));
   Client inside = Client::To(server.address());
   EXPECT_EQ(inside.Ask("a"), "a");
@@ -194,7 +194,7 @@ TEST(DrainTest, RequestsUnderWayAreAnsweredAndIdleConnectionsClosed) {
   EXPECT_EQ(server.totals().cut, 0U);
 }
 
-TEST(DrainTest, WhoWaitsToBeAcceptedIsServedFirst) {
+TEST(DrainTest, TheBacklogIsServedFirst) {
   TestServer server;
   std::vector<Client> clients;
   server.main().Do([&] {  // So no connection is accepted meanwhile.
@@ -207,7 +207,7 @@ TEST(DrainTest, WhoWaitsToBeAcceptedIsServedFirst) {
   for (Client& client : clients) EXPECT_EQ(client.ReceiveAll(), "now\n");
 }
 
-TEST(DrainTest, AtTheDeadlineTheRestIsCut) {
+TEST(DrainTest, AtTheDeadlineTheRestIsClosed) {
   TestServer server;
   Client busy = Client::To(server.address());
   EXPECT_TRUE(busy.Send("hold\n"));
@@ -218,7 +218,7 @@ TEST(DrainTest, AtTheDeadlineTheRestIsCut) {
   EXPECT_EQ(server.totals().cut, 1U);
 }
 
-TEST(DrainTest, AnEmptyServerIsDrainedAtOnce) {
+TEST(DrainTest, AnEmptyServerIsDrainedImmediately) {
   TestServer server;
   server.Drain(seconds(1000));
   EXPECT_TRUE(Eventually([&] { return server.drained(); }));

@@ -20,7 +20,7 @@ TEST(LoopsTest, ThereAreAsManyAsAskedForOrOnePerCore) {
   EXPECT_GE(net::Loops(0).size(), 1U);
 }
 
-TEST(LoopsTest, EachRunsWhatIsDoneOnAll) {
+TEST(LoopsTest, DoRunsOnEachLoop) {
   net::Loops loops(3);
   std::vector<std::thread::id> threads(3);
   loops.Do([&](std::size_t i) { threads[i] = std::this_thread::get_id(); });
@@ -28,7 +28,7 @@ TEST(LoopsTest, EachRunsWhatIsDoneOnAll) {
   EXPECT_FALSE(std::set(threads.begin(), threads.end()).contains(std::this_thread::get_id()));
 }
 
-TEST(LoopsTest, WhatIsPostedRunsOnEachOnce) {
+TEST(LoopsTest, PostRunsOnceOnEachLoop) {
   net::Loops loops(3);
   std::atomic<int> ran = 0;
   loops.Post([&](std::size_t) { ++ran; });

@@ -13,16 +13,16 @@
 
 namespace sluice::transport {
 
-/// The memory that input and output of all connections of the process occupy, and its bound.
-/// Connections report what they hold when it has changed by some kilobytes: most never do.
+/// Bounds the memory for input and output of all connections of the process. Connections report
+/// changes of at least kStep bytes; most never do.
 ///
-/// Near the bound, connections that hold much are not read from. Above it the largest holders are
-/// closed, whichever loop they belong to: holders are counted by size class (powers of two), each
-/// loop closes those of its connections that are in the largest class of all, and loops that are
-/// idle are woken for it. Thread-safe.
+/// Near the bound, reading stops on connections above kFreeBytes. Above it, the largest connections
+/// of all loops are closed: connections are counted by size class (powers of two), each loop closes
+/// those of its connections that are in the largest class, and idle loops are woken for it.
+/// Thread-safe.
 class MemoryBudget {
  public:
-  /// A connection that holds no more than this is read from in any case.
+  /// A connection up to this size is always read from.
   static constexpr std::size_t kFreeBytes = std::size_t{16} << 10;
   /// Smaller changes are not reported.
   static constexpr std::size_t kStep = std::size_t{4} << 10;
@@ -32,29 +32,29 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   [[nodiscard]] std::size_t most() const { return most_; }
-  // Relaxed, here and below: a number of bytes, through which nothing else is read.
+  // Relaxed, here and below: independent counters.
   [[nodiscard]] std::size_t used() const {
     const std::int64_t used = used_.load(std::memory_order_relaxed);
     return used > 0 ? static_cast<std::size_t>(used) : 0;
   }
-  /// Close to the bound: who holds much is not read from.
+  /// True near the bound: large connections are not read from.
   [[nodiscard]] bool is_short() const { return used() >= most_ - most_ / 4; }
   [[nodiscard]] bool is_exceeded() const { return used() > most_; }
 
-  /// A connection that held `before` holds `now`.
+  /// Records that a connection's size changed from `before` to `now`.
   void Change(std::size_t before, std::size_t now);
 
-  /// Holders of at least so many bytes are to be closed first.
+  /// Returns the size from which connections are to be closed first.
   [[nodiscard]] std::size_t LargestHolders() const;
 
-  /// The highest use since the last call, and the use now as the next one's beginning.
+  /// Returns the peak since the last call and resets it to the current use.
   [[nodiscard]] std::size_t TakePeak();
 
-  /// Something that closes the largest holders of one loop when it is run, from any thread.
+  /// Callback that closes the largest connections of one loop; called from any thread.
   using Relief = std::function<void()>;
-  /// Forgotten with the returned handle.
+  /// Registers a callback for the lifetime of the returned handle.
   [[nodiscard]] std::shared_ptr<void> Enlist(Relief relief);
-  /// Runs all reliefs, but not again within a few milliseconds.
+  /// Calls all callbacks, at most once every few milliseconds.
   void CallForRelief(SteadyTime now);
 
  private:
@@ -63,9 +63,10 @@ class MemoryBudget {
   const std::size_t most_;
   std::atomic<std::int64_t> used_{0};
   std::atomic<std::int64_t> peak_{0};
-  std::array<std::atomic<std::int32_t>, kClasses> holders_{};  ///< By the width of their bytes.
+  std::array<std::atomic<std::int32_t>, kClasses>
+      holders_{};  ///< Connections by bit width of their size.
   std::atomic<std::int64_t> last_call_{0};
-  std::mutex mutex_;  ///< Over `reliefs_`.
+  std::mutex mutex_;  ///< Guards `reliefs_`.
   std::vector<std::weak_ptr<Relief>> reliefs_;
 };
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
-TEST(MemoryBudgetTest, WhatIsHeldAddsUpAndGoesAway) {
+TEST(MemoryBudgetTest, ChangesAreSummed) {
   MemoryBudget budget(10 * kMebibyte);
   budget.Change(0, 4 * kMebibyte);
   budget.Change(0, 3 * kMebibyte);
@@ -29,7 +29,7 @@ TEST(MemoryBudgetTest, WhatIsHeldAddsUpAndGoesAway) {
   EXPECT_EQ(budget.LargestHolders(), 0U);
 }
 
-TEST(MemoryBudgetTest, TheLargestHoldersAreKnownByTheirSize) {
+TEST(MemoryBudgetTest, LargestHoldersReturnsTheLargestSizeClass) {
   MemoryBudget budget(10 * kMebibyte);
   for (int i = 0; i < 100; ++i) budget.Change(0, 20'000);
   budget.Change(0, 3 * kMebibyte);
@@ -46,7 +46,7 @@ TEST(MemoryBudgetTest, APeakIsReportedOnce) {
   EXPECT_EQ(budget.TakePeak(), kMebibyte);
 }
 
-TEST(MemoryBudgetTest, ReliefIsCalledForNowAndThenAndNotOfThoseThatAreGone) {
+TEST(MemoryBudgetTest, ReliefIsRateLimitedAndSkipsRemovedCallbacks) {
   MemoryBudget budget(kMebibyte);
   int called = 0;
   int gone = 0;

@@ -12,19 +12,20 @@
 
 namespace sluice::transport {
 
-/// Requests of one session that may wait for a store, unless something else is configured.
-inline constexpr std::size_t kUsualMaxPending = 1024;
+/// Default for the requests of one session that may wait for a store.
+inline constexpr std::size_t kDefaultMaxPending = 1024;
 
-/// Carries a session's bytes.
+
+/// Carries the bytes of a session.
 class Transport {
  public:
-  /// There is output to write, or the session wants to end: called whenever that happens outside of
-  /// Receive and Drain, as when a store answers later.
+  /// Called when there is output to write, or the session wants to close, outside of Receive and
+  /// Drain; for example when a store answers later.
   virtual void OutputReady() = 0;
 
-  /// A request exceeded a limit that the session checks.
-  virtual void CountExceeded(Bound /*bound*/) {}
-  /// The session begins to work: renews its share if this is another turn.
+  /// Counts a request that exceeded a limit checked by the session.
+  virtual void CountExceeded(ResourceBound /*bound*/) {}
+  /// Called before the session runs requests: renews its share in a new turn.
   virtual void BeginWork() {}
   [[nodiscard]] TurnShare& share() { return share_; }
 
@@ -34,20 +35,20 @@ class Transport {
   TurnShare share_;
 };
 
-/// Why a session does not run requests that have arrived.
-enum class Pause : std::uint8_t {
+/// The reason why a session does not run received requests.
+enum class PauseReason : std::uint8_t {
   kNone,
-  kOutput,  ///< There is kMostOutput to write: it goes on once that is written.
-  kTurn,    ///< Its share of this turn is used: it goes on in the next one.
-  kStore,   ///< Its share of the store's queue is used: it goes on when calls have been answered.
-  kWork,    ///< It waits for slow work of the server, and goes on by itself.
+  kOutput,  ///< kMaxOutput is pending: resumes once it is written.
+  kTurn,    ///< Its share of this turn is used up: resumes in the next turn.
+  kStore,   ///< Its share of the store's queue is used up: resumes when calls are done.
+  kWork,    ///< Waits for slow work of the server; resumes by itself.
 };
 
-/// One connection's conversation without its socket: bytes in, bytes out. Lives on its loop's
-/// thread. It may be destroyed at any time, also while it waits for a store.
+/// The protocol state of one connection without its socket: bytes in, bytes out. Lives on its
+/// loop's thread. May be destroyed at any time, also while it waits for a store.
 class Session {
  public:
-  /// `transport` and `queue` must outlive the session. Null: it shares neither turns nor a store.
+  /// `transport` and `queue` must outlive the session. Null: without limits per turn and per store.
   explicit Session(Transport* transport = nullptr, store::StoreQueue* queue = nullptr)
       : transport_or_null_(transport), queue_(queue) {}
   virtual ~Session() {
@@ -56,53 +57,53 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// With so much to write, no further request is answered: a small one may have a large answer.
-  static constexpr std::size_t kMostOutput = std::size_t{1} << 20;
+  /// Pending output above which no further request runs: a small request may have a large response.
+  static constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 
-  /// Takes all of `bytes`, which are good until it returns. Whatever can be answered now is in
-  /// `output` then, in the order of the requests; the rest is kept as pause() says.
+  /// Consumes all of `bytes`, which are not retained. Responses that are ready are appended to
+  /// `output`, in the order of the requests; other requests are buffered (see pause).
   virtual void Receive(std::string_view bytes) = 0;
 
-  /// Bytes to be written; the writer removes them.
+  /// Bytes to be written; removed by the transport.
   [[nodiscard]] std::string& output() { return output_; }
 
-  /// Nothing more is read; the connection is closed once `output` is written and nothing is
-  /// pending.
+  /// True if no more input is read; the connection is closed once `output` is written and nothing
+  /// is pending.
   [[nodiscard]] bool closing() const { return closing_; }
 
-  /// Why requests that have arrived are not run, if there are any. Nothing should be read then;
-  /// Resume goes on with them.
-  [[nodiscard]] Pause pause() const { return pause_; }
-  /// Until its output is written and its work is done, rather than by a share of something.
+  /// The reason why received requests are not run. Unless kNone, the transport must not read;
+  /// Resume continues.
+  [[nodiscard]] PauseReason pause() const { return pause_; }
+  /// True if it waits for its own output or work, not for a share.
   [[nodiscard]] bool held_back() const {
-    return pause_ == Pause::kOutput || pause_ == Pause::kWork;
+    return pause_ == PauseReason::kOutput || pause_ == PauseReason::kWork;
   }
   virtual void Resume() {}
 
-  /// Whether the store can answer another call of this session in time. If not, nothing should be
-  /// read.
+  /// Returns whether the store can answer another call of this session in time. If not, the
+  /// transport must not read.
   [[nodiscard]] bool MayAskStore() const { return queue_ == nullptr || queue_->MayAsk(calls_); }
 
-  /// Memory for what has arrived, what is under way and what is to be sent, in bytes.
+  /// Memory for input, requests under way and output, in bytes.
   [[nodiscard]] virtual std::size_t held_bytes() const { return output_.capacity(); }
 
   /// Requests that wait for a store.
   [[nodiscard]] std::size_t pending() const { return pending_; }
 
-  /// Whether a request has begun and not ended: a slow client here is slow on purpose.
+  /// True while a request is incomplete: the request timeout applies.
   [[nodiscard]] virtual bool in_request() const = 0;
 
-  /// On a connection beyond the server's bounds: whether it was asked for what such are kept for.
+  /// On a reserved connection: true if it served an operator's request.
   [[nodiscard]] virtual bool served_operator() const { return false; }
 
-  /// The server is about to end: answer what has been asked and close.
+  /// Starts the shutdown: answers received requests, then closes.
   virtual void Drain() = 0;
 
-  /// Run now and then, about once a second. Whatever comes of it is in `output` or `closing`.
+  /// Called about once a second. May change `output` and `closing`.
   virtual void OnTimer(SteadyTime /*now*/) {}
 
  protected:
-  /// Calls to a store: one request may have many.
+  /// Count calls to a store; one request may make many.
   void CallsBegan(std::size_t count) {
     if (calls_ == 0 && count > 0 && queue_ != nullptr) queue_->AddConnection();
     calls_ += count;
@@ -113,25 +114,25 @@ class Session {
   }
   [[nodiscard]] std::size_t calls_under_way() const { return calls_; }
 
-  /// Before requests are run.
+  /// Must be called before requests are run.
   void BeginWork() {
-    pause_ = Pause::kNone;
+    pause_ = PauseReason::kNone;
     if (transport_or_null_ != nullptr) transport_or_null_->BeginWork();
   }
-  /// Whether the next request that has arrived may be run; else pause() says why not. `to_ask`:
-  /// calls that the store will be asked in any case.
+  /// Returns whether the next request may run; if not, sets pause(). `to_ask` is the number of
+  /// calls that will be submitted anyway.
   [[nodiscard]] bool MayRun(std::size_t to_ask = 0) {
     if (queue_ != nullptr && !queue_->MayAsk(calls_ + to_ask)) {
-      pause_ = Pause::kStore;
+      pause_ = PauseReason::kStore;
     } else if (transport_or_null_ != nullptr && !transport_or_null_->share().Take()) {
-      pause_ = Pause::kTurn;
+      pause_ = PauseReason::kTurn;
     }
-    return pause_ == Pause::kNone;
+    return pause_ == PauseReason::kNone;
   }
 
   std::string output_;
   bool closing_ = false;
-  Pause pause_ = Pause::kNone;
+  PauseReason pause_ = PauseReason::kNone;
   std::size_t pending_ = 0;
 
  private:

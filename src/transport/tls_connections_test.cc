@@ -144,7 +144,7 @@ TEST_F(TlsConnectionsTest, AnAnswerThatComesLaterIsWritten) {
   EXPECT_EQ(client.Receive(5), "held\n");
 }
 
-TEST_F(TlsConnectionsTest, ASessionThatEndsSaysFarewell) {
+TEST_F(TlsConnectionsTest, ASessionThatEndsSendsCloseNotify) {
   TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\nquit\n" + std::string(1 << 20, 'x')));
@@ -154,7 +154,7 @@ TEST_F(TlsConnectionsTest, ASessionThatEndsSaysFarewell) {
   EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
 }
 
-TEST_F(TlsConnectionsTest, AClientThatSaidFarewellGetsItsAnswers) {
+TEST_F(TlsConnectionsTest, AClientThatSentCloseNotifyGetsItsResponses) {
   TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\nhold\n"));
@@ -167,7 +167,7 @@ TEST_F(TlsConnectionsTest, AClientThatSaidFarewellGetsItsAnswers) {
   EXPECT_TRUE(Eventually([&] { return server.totals().open() == 0; }));
 }
 
-TEST_F(TlsConnectionsTest, AClientMayJustEndItsSide) {
+TEST_F(TlsConnectionsTest, AClientMayHalfCloseWithoutCloseNotify) {
   TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("one\n"));
@@ -190,11 +190,11 @@ TEST_F(TlsConnectionsTest, MoreOutputThanAllowedEndsTheConnection) {
   TestServer server(WithLimits({.soft_output_bytes = 1 << 10, .hard_output_bytes = 1 << 20}));
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("big 50000000\n"));
-  EXPECT_TRUE(
-      Eventually([&] { return server.totals().bounds_exceeded[Bound::kOutputBuffer] == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return server.totals().bounds_exceeded[ResourceBound::kOutputBuffer] == 1; }));
 }
 
-TEST_F(TlsConnectionsTest, WhoIsSlowWithTheHandshakeIsLeft) {
+TEST_F(TlsConnectionsTest, ASlowHandshakeTimesOut) {
   TestServer server(WithLimits({.request_timeout = milliseconds(20)}));
   Client silent = Client::To(server.address());
   EXPECT_EQ(silent.ReceiveAll(), "");
@@ -202,7 +202,7 @@ TEST_F(TlsConnectionsTest, WhoIsSlowWithTheHandshakeIsLeft) {
   EXPECT_TRUE(slow.Send({"\x16\x03\x01\x02", 4}));
   EXPECT_EQ(slow.ReceiveAll(), "");
   EXPECT_TRUE(Eventually([&] { return Handshakes(server, TlsHandshake::kTimeout) == 2; }));
-  EXPECT_EQ(server.totals().bounds_exceeded[Bound::kSlowRequest], 2U);
+  EXPECT_EQ(server.totals().bounds_exceeded[ResourceBound::kSlowRequest], 2U);
 }
 
 TEST_F(TlsConnectionsTest, AnAddressThatBeginsTooManyHandshakesWaitsAndIsServedThen) {
@@ -247,18 +247,19 @@ TEST_F(TlsConnectionsTest, BeyondTheBoundsOperatorsAreAnsweredWithTlsToo) {
   EXPECT_EQ(other.Ask("a"), "no room");
 }
 
-TEST_F(TlsConnectionsTest, WhoGoesBeforeTheHandshakeIsDoneIsCounted) {
+TEST_F(TlsConnectionsTest, AnAbandonedHandshakeIsCounted) {
   TestServer server(WithTls());
   Client client = Client::To(server.address());
   client.Close();
   EXPECT_TRUE(Eventually([&] { return Handshakes(server, TlsHandshake::kAbandoned) == 1; }));
 }
 
-TEST_F(TlsConnectionsTest, AnIdleClientIsLeft) {
+TEST_F(TlsConnectionsTest, AnIdleClientIsDisconnected) {
   TestServer server(WithLimits({.idle_timeout = milliseconds(20)}));
   TlsClient client = Connect(server);
   EXPECT_EQ(client.Receive(1), "");
-  EXPECT_TRUE(Eventually([&] { return server.totals().bounds_exceeded[Bound::kIdle] == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return server.totals().bounds_exceeded[ResourceBound::kIdle] == 1; }));
 }
 
 TEST_F(TlsConnectionsTest, PlainTextIsAnsweredAndTheConnectionClosed) {
@@ -269,7 +270,7 @@ TEST_F(TlsConnectionsTest, PlainTextIsAnsweredAndTheConnectionClosed) {
   EXPECT_EQ(Handshakes(server, TlsHandshake::kNotTls), 1U);
 }
 
-TEST_F(TlsConnectionsTest, WhatIsNoRecordEndsTheConnection) {
+TEST_F(TlsConnectionsTest, AnInvalidRecordClosesTheConnection) {
   TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_EQ(client.Ask("one"), "one");
@@ -289,7 +290,7 @@ TEST_F(TlsConnectionsTest, TheSessionKnowsTheClientsSubject) {
   EXPECT_EQ(unknown.Ask("who am I?"), "");
 }
 
-TEST_F(TlsConnectionsTest, ANewCertificateIsForNewConnections) {
+TEST_F(TlsConnectionsTest, ANewCertificateAppliesToNewConnections) {
   TestServer server(WithTls({}, "before"));
   TlsClient old = Connect(server);
   EXPECT_EQ(old.ServerName(), "before");
@@ -300,14 +301,14 @@ TEST_F(TlsConnectionsTest, ANewCertificateIsForNewConnections) {
   EXPECT_EQ(fresh.Ask("me too"), "me too");
 }
 
-TEST_F(TlsConnectionsTest, PlainListenersStayPlainBesideIt) {
+TEST_F(TlsConnectionsTest, PlainListenersStayPlain) {
   TestServer server(WithTls());
   const auto plain = server.ListenToo({.address = {.host = "127.0.0.1"}});
   EXPECT_EQ(Client::To(plain).Ask("one"), "one");
   EXPECT_EQ(Connect(server).Ask("two"), "two");
 }
 
-TEST_F(TlsConnectionsTest, ADrainAnswersWhatWasAsked) {
+TEST_F(TlsConnectionsTest, ADrainAnswersPendingRequests) {
   TestServer server(WithTls());
   TlsClient client = Connect(server);
   EXPECT_TRUE(client.Send("hold\n"));

@@ -6,44 +6,44 @@
 
 namespace sluice::transport {
 
-/// The part of its loop's turn that one connection may use, so that the others have theirs: a
-/// number of requests, and a time. Past it a session keeps what has arrived for the next turn.
+/// One connection's share of a turn of its loop: a number of requests and a time. When it is used
+/// up, the session buffers requests for the next turn.
 ///
-/// The clock is read once for every few requests, and not at all for a connection that sends one at
-/// a time.
+/// The clock is read once per several requests, and not at all for connections that send one at a
+/// time.
 class TurnShare {
  public:
   using ReadClock = SteadyTime (*)();
 
-  /// Without a bound.
+  /// Unlimited.
   TurnShare() = default;
-  /// `requests`: how many at most; 0: no bound, of the time neither.
+  /// `requests` is the maximum per turn; 0: neither requests nor time are limited.
   explicit TurnShare(std::uint32_t requests, ReadClock read_clock = Read)
       : most_(requests), read_clock_(read_clock) {}
 
-  /// A turn begins, in which `time` may be used.
+  /// Starts a new turn with this much time.
   void Renew(Micros time) {
     taken_ = 0;
     spent_ = Micros{0};
     time_ = time;
   }
-  /// The connection begins to work: what others did before is not its time.
+  /// Starts measuring the connection's own time.
   void Begin() {
     since_check_ = 0;
     has_mark_ = false;
   }
 
-  /// Something may be done in every turn.
+  /// True if the share is used up. At least one request may run in every turn.
   [[nodiscard]] bool used() const {
     return most_ != 0 && taken_ > 0 && (taken_ >= most_ || spent_ >= time_);
   }
-  /// Takes one request's part. False: nothing is left, and nothing was taken.
+  /// Counts a request unless the share is used up. Returns whether it may run.
   bool Take() {
     if (used()) return false;
     Count();
     return true;
   }
-  /// Counts a request that is run in any case.
+  /// Counts a request that runs anyway.
   void Count() {
     ++taken_;
     if (++since_check_ >= kRequestsBetweenChecks && most_ != 0) CheckClock();

@@ -21,12 +21,12 @@ int RequestsOf(TurnShare& share, Micros each) {
   return requests;
 }
 
-TEST(TurnShareTest, WithoutABoundThereIsNoEnd) {
+TEST(TurnShareTest, WithoutALimitItIsNeverUsedUp) {
   TurnShare share;
   EXPECT_EQ(RequestsOf(share, 1s), 100'000);
 }
 
-TEST(TurnShareTest, SoManyRequestsFitIntoATurnAndAgainIntoTheNext) {
+TEST(TurnShareTest, TheNumberOfRequestsPerTurnIsLimited) {
   TurnShare share(100, ReadFakeClock);
   for (int turn = 0; turn < 3; ++turn) {
     share.Renew(1s);
@@ -37,7 +37,7 @@ TEST(TurnShareTest, SoManyRequestsFitIntoATurnAndAgainIntoTheNext) {
   }
 }
 
-TEST(TurnShareTest, SlowRequestsEndItWhenTheirTimeIsOver) {
+TEST(TurnShareTest, TheTimePerTurnIsLimited) {
   TurnShare share(4096, ReadFakeClock);
   share.Renew(2ms);
   share.Begin();
@@ -46,7 +46,7 @@ TEST(TurnShareTest, SlowRequestsEndItWhenTheirTimeIsOver) {
   EXPECT_LE(requests, 36) << "it looks at the clock for every eighth";
 }
 
-TEST(TurnShareTest, WhatOthersDidMeanwhileIsNotCounted) {
+TEST(TurnShareTest, TimeOfOthersIsNotCounted) {
   TurnShare share(4096, ReadFakeClock);
   share.Renew(2ms);
   for (int i = 0; i < 100; ++i) {

@@ -9,8 +9,8 @@
 #include <emmintrin.h>
 #endif
 
-// Which bytes may stand where in a request, and how far the next run of them goes: 16 at a time
-// where the processor can, never touching a byte beyond the end.
+// Byte classes of HTTP requests, and scans for the end of a run: 16 bytes at a time with SSE2,
+// never reading beyond the end.
 
 namespace sluice::wire {
 
@@ -44,13 +44,13 @@ constexpr bool IsValueByte(char c) {
   return (byte >= ' ' && byte != 0x7F) || byte == '\t';
 }
 
-/// The first byte that is none of a token, or `end`.
+/// Returns the first byte that is not part of a token, or `end`.
 inline const char* SkipToken(const char* at, const char* end) {
   while (at < end && IsTokenByte(*at)) ++at;
   return at;
 }
 
-/// The first byte that is none of a target, or `end`.
+/// Returns the first byte that is not part of a target, or `end`.
 inline const char* SkipTarget(const char* at, const char* end) {
 #ifdef __SSE2__
   while (end - at >= 16) {
@@ -69,7 +69,7 @@ inline const char* SkipTarget(const char* at, const char* end) {
   return at;
 }
 
-/// The first byte that is none of a header's value, or `end`.
+/// Returns the first byte that is not part of a header value, or `end`.
 inline const char* SkipValue(const char* at, const char* end) {
 #ifdef __SSE2__
   while (end - at >= 16) {

@@ -33,8 +33,8 @@ char Escaped(char c) {
   }
 }
 
-// Copies what stands between quotes to `out`. `at` is after the opening quote, and then after the
-// closing one. False: there is none, or something follows it without a space.
+// Unescapes quoted text into `out`. `at` moves from after the opening quote to after the closing
+// one. Returns false if there is none, or if text follows it without a space.
 bool Unquote(std::string_view line, std::size_t& at, char quote, std::string& out) {
   while (at < line.size()) {
     const char c = line[at++];
@@ -65,8 +65,8 @@ void CommandReader::Feed(std::string_view bytes) {
   }
   const auto unread = static_cast<std::size_t>(end_ - begin_);
   const auto from = static_cast<std::size_t>(begin_ - kept_.data());
-  // Growing may move the bytes, and whatever points to them; what has been read goes at the latest
-  // when it is the larger part, so that nothing is moved again and again.
+  // Growing may move the bytes and invalidate pointers. Parsed bytes are dropped when they are the
+  // larger part, so that the cost of moving is amortized.
   std::size_t offset = from;
   if (from >= unread) {
     const char* const old = begin_;
@@ -232,7 +232,7 @@ CommandReader::Status CommandReader::ReadArguments() {
   return Status::kCommand;
 }
 
-// kCommand: there is one if `complete_`, else the line was empty.
+// kCommand without `complete_`: the line was empty.
 CommandReader::Status CommandReader::ReadInline() {
   const auto arrived = static_cast<std::size_t>(end_ - begin_);
   const void* const found = std::memchr(begin_ + scanned_, '\n', arrived - scanned_);

@@ -14,15 +14,15 @@ struct CommandLimits {
   std::size_t max_arguments = 16U << 10;
   std::size_t max_argument = 512U << 10;  ///< Bytes of one argument.
   std::size_t max_inline = 64U << 10;     ///< Bytes of an inline command's line.
-  std::size_t max_bytes = 1U << 20;       ///< A whole command as it is on the wire.
+  std::size_t max_bytes = 1U << 20;       ///< Bytes of a whole command on the wire.
 };
 
-/// Makes commands of the bytes that a Redis client sends, in any pieces: arrays of bulk strings, or
-/// lines with words ("inline commands"), which may be quoted as in redis-cli.
+/// Incremental parser of the commands that Redis clients send: arrays of bulk strings, or inline
+/// commands, whose words may be quoted as in redis-cli.
 ///
-/// A command that lies whole in the bytes given is not copied; its arguments point into them. In
-/// the steady state nothing is allocated, and memory is only taken for bytes that have arrived.
-/// After a protocol error there are no more commands.
+/// A command that is complete in the given bytes is not copied; its arguments point into them. Does
+/// not allocate in the steady state; memory is bounded by the received bytes. There are no commands
+/// after a protocol error.
 ///
 ///     reader.Feed(bytes);
 ///     while (reader.Next() == CommandReader::Status::kCommand) Run(reader.arguments());
@@ -35,28 +35,28 @@ class CommandReader {
   CommandReader(const CommandReader&) = delete;
   CommandReader& operator=(const CommandReader&) = delete;
 
-  /// Adds bytes at the end. They must stay until Keep, and Keep must come before the next Feed.
+  /// Adds input. The bytes must stay valid until Keep, which must be called before the next Feed.
   void Feed(std::string_view bytes);
-  /// Goes on to the next command, which has at least one argument. Empty ones are skipped.
+  /// Advances to the next command, which has at least one argument. Skips empty commands.
   Status Next();
-  /// Copies the unread rest. `arguments()` are gone.
+  /// Copies the unread input. Invalidates arguments().
   void Keep();
 
-  /// Of the command that Next announced: its name first. Good until anything else is called.
+  /// The current command, its name first. Valid until any other function is called.
   [[nodiscard]] std::span<const std::string_view> arguments() const { return arguments_; }
 
-  /// In Redis' words: "Protocol error: invalid bulk length". Empty: none.
+  /// An error like Redis': "Protocol error: invalid bulk length". Empty: none.
   [[nodiscard]] const std::string& error() const { return error_; }
-  /// Whether the error is a command or an argument beyond its limit.
+  /// True if a command or an argument exceeded its limit.
   [[nodiscard]] bool is_too_large() const { return is_too_large_; }
 
-  /// Memory for what has arrived.
+  /// Memory for buffered input.
   [[nodiscard]] std::size_t held() const {
     return kept_.capacity() + unquoted_.capacity() +
            arguments_.capacity() * sizeof(std::string_view);
   }
 
-  /// Bytes that are not part of a command that Next has announced.
+  /// Input bytes after the current command.
   [[nodiscard]] std::size_t unread() const {
     return static_cast<std::size_t>(end_ - (complete_ ? at_ : begin_));
   }
@@ -75,17 +75,17 @@ class CommandReader {
   void MoveTo(const char* place);
 
   CommandLimits limits_;
-  const char* begin_ = nullptr;  ///< Where the current command begins.
-  const char* at_ = nullptr;     ///< How far it is understood.
-  const char* end_ = nullptr;    ///< Where what has arrived ends.
+  const char* begin_ = nullptr;  ///< Start of the current command.
+  const char* at_ = nullptr;     ///< End of the parsed part.
+  const char* end_ = nullptr;    ///< End of the input.
   std::vector<std::string_view> arguments_;
-  std::size_t left_ = 0;     ///< Arguments that are still to come; 0: no header was read.
-  std::size_t scanned_ = 0;  ///< No line of an inline command ends so far after `begin_`.
-  bool complete_ = false;    ///< Next has announced what lies between `begin_` and `at_`.
+  std::size_t left_ = 0;     ///< Missing arguments; 0: no header was read.
+  std::size_t scanned_ = 0;  ///< Bytes after `begin_` without a line end.
+  bool complete_ = false;    ///< [`begin_`, `at_`) is a complete command.
   bool is_too_large_ = false;
-  bool is_borrowed_ = false;  ///< The bytes are the caller's, not `kept_`.
+  bool is_borrowed_ = false;  ///< The input is the caller's, not `kept_`.
   std::string kept_;
-  std::string unquoted_;  ///< The words of an inline command that were not written plainly.
+  std::string unquoted_;  ///< Unescaped words of an inline command.
   std::string error_;
 };
 

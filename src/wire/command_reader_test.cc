@@ -109,7 +109,7 @@ TEST(CommandReader, DoubleQuotesHoldEscapes) {
               ElementsAre(Command{"echo", "\r\b\a"}));
 }
 
-TEST(CommandReader, SingleQuotesTakeEverythingAsItIs) {
+TEST(CommandReader, SingleQuotesAreLiteral) {
   EXPECT_THAT(Commands(R"(echo 'a\n"b' 'it\'s')"
                        "\n"),
               ElementsAre(Command{"echo", "a\\n\"b", "it's"}));
@@ -158,13 +158,13 @@ TEST(CommandReader, ABulkStringThatDoesNotEndWhereItShouldIsAnError) {
   EXPECT_EQ(Read("*1\r\n$4\r\nPING\rX").error, "Protocol error: expected CRLF after a bulk string");
 }
 
-TEST(CommandReader, WhatCameBeforeAnErrorCountsAndNothingAfterIt) {
+TEST(CommandReader, CommandsBeforeAnErrorCountAndNoneAfterIt) {
   const Outcome outcome = Read("PING\r\n*1\r\n!\r\nPING\r\n");
   EXPECT_THAT(outcome.commands, ElementsAre(Command{"PING"}));
   EXPECT_EQ(outcome.error, "Protocol error: expected '$', got '!'");
 }
 
-TEST(CommandReader, EverythingIsBounded) {
+TEST(CommandReader, AllSizesAreBounded) {
   const CommandLimits limits{
       .max_arguments = 2, .max_argument = 8, .max_inline = 16, .max_bytes = 31};
   EXPECT_EQ(Read("*3\r\n", limits).error, "Protocol error: invalid multibulk length");
@@ -178,7 +178,7 @@ TEST(CommandReader, EverythingIsBounded) {
   EXPECT_EQ(Read("*2\r\n$8\r\naaaaaaaa\r\n$4\r\nbbbb\r\n", limits).error, "");
 }
 
-TEST(CommandReader, CommandsMayBeLeftForLater) {
+TEST(CommandReader, CommandsMayBeReadLater) {
   CommandReader reader;
   std::string bytes;
   for (int i = 0; i < 100; ++i) resp::AppendCommand(bytes, {"ECHO", std::to_string(i)});
@@ -205,7 +205,7 @@ TEST(CommandReader, CommandsMayBeLeftForLater) {
   EXPECT_EQ(reader.unread(), 0U);
 }
 
-TEST(CommandReader, AWholeCommandIsNotCopied) {
+TEST(CommandReader, ACompleteCommandIsNotCopied) {
   CommandReader reader;
   const std::string bytes = "*1\r\n$4\r\nPING\r\nTIME now\r\n";
   reader.Feed(bytes);
@@ -236,7 +236,7 @@ TEST(CommandReader, InTheSteadyStateNothingIsAllocated) {
   EXPECT_EQ(Allocations(), before);
 }
 
-TEST(CommandReader, MemoryIsTakenOnlyForWhatHasArrived) {
+TEST(CommandReader, MemoryIsBoundedByReceivedBytes) {
   CommandReader reader;
   const std::string bytes = "*16384\r\n$524288\r\nabc";
   const std::size_t before = Allocations();

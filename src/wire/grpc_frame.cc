@@ -5,7 +5,7 @@
 namespace sluice::wire {
 namespace {
 
-// Of the room for messages, for the next ones. What grew larger was an exception.
+// Capacity of the buffer that is kept for further messages.
 constexpr std::size_t kKept = std::size_t{4} << 10;
 
 std::size_t LengthIn(std::string_view prefix) {

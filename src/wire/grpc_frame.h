@@ -7,36 +7,36 @@
 
 namespace sluice::wire {
 
-/// Takes gRPC's messages out of bytes that come in any pieces. Each has five bytes before it:
-/// whether it is compressed, and its length.
+/// Incremental parser of gRPC's length-prefixed messages: a flag for compression, four bytes of
+/// length, the message.
 class GrpcFrameReader {
  public:
   enum class Status : std::uint8_t {
-    kMore,      ///< All bytes are taken.
-    kMessage,   ///< `message` is there until the next Read.
-    kTooLarge,  ///< Longer than `most`; nothing more can be read.
-    kBroken,    ///< Neither compressed nor not; likewise.
+    kMore,      ///< All bytes were consumed.
+    kMessage,   ///< `message` is complete; valid until the next Read.
+    kTooLarge,  ///< Longer than `most`. Final.
+    kBroken,    ///< Invalid compression flag. Final.
   };
 
-  /// Takes what it has read off the bytes.
+  /// Removes the consumed bytes from the front of `bytes`.
   Status Read(std::string_view& bytes, std::size_t most);
   [[nodiscard]] std::string_view message() const {
     return std::string_view(bytes_).substr(kPrefix);
   }
   [[nodiscard]] bool compressed() const { return bytes_.front() != '\0'; }
-  /// Whether a message has begun and not ended.
+  /// True if a message is incomplete.
   [[nodiscard]] bool in_message() const { return !bytes_.empty() && !whole_; }
-  /// Bytes that it holds.
+  /// Buffered bytes.
   [[nodiscard]] std::size_t held() const { return bytes_.size(); }
 
-  /// For another stream.
+  /// Resets the parser for another stream.
   void Clear();
 
   static constexpr std::size_t kPrefix = 5;
 
  private:
-  std::string bytes_;     // Of a message and its prefix.
-  std::size_t size_ = 0;  // Of both, once it is known.
+  std::string bytes_;     // Prefix and message.
+  std::size_t size_ = 0;  // Expected size of both, once known.
   bool whole_ = false;
 };
 

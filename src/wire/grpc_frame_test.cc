@@ -47,7 +47,7 @@ TEST(GrpcFrame, MessagesAreTheSameHoweverTheyAreSplit) {
   }
 }
 
-TEST(GrpcFrame, WhatIsTooLargeIsRefusedByItsLength) {
+TEST(GrpcFrame, AMessageThatIsTooLargeIsRejectedByItsLength) {
   EXPECT_EQ(ReadAll("\0\0\0\0\4"sv, 1, 3), std::vector<std::string>{"too large"});
   EXPECT_EQ(ReadAll("\0\xff\xff\xff\xff"sv, 5, 1 << 20), std::vector<std::string>{"too large"});
 }
@@ -77,7 +77,7 @@ TEST(GrpcStatus, MessagesAreEncoded) {
   EXPECT_EQ(NumberOf(GrpcStatus::kUnauthenticated), "16");
 }
 
-TEST(Gzip, GivesBackWhatItTook) {
+TEST(Gzip, DecompressesWhatItCompressed) {
   Gzip gzip;
   std::string small;
   std::string back;
@@ -91,7 +91,7 @@ TEST(Gzip, GivesBackWhatItTook) {
   }
 }
 
-TEST(Gzip, ABombIsNotUnpacked) {
+TEST(Gzip, ADecompressionBombIsRejected) {
   Gzip gzip;
   std::string bomb;
   ASSERT_TRUE(gzip.Compress(std::string(64U << 20, '\0'), bomb));
@@ -101,19 +101,19 @@ TEST(Gzip, ABombIsNotUnpacked) {
   EXPECT_LE(out.capacity(), 64U << 10);
 }
 
-TEST(Gzip, WhatIsManyTimesLargerThanItWasIsABombToo) {
+TEST(Gzip, AHighRatioIsRejected) {
   Gzip gzip;
   std::string small;
   std::string out;
   ASSERT_TRUE(gzip.Compress(std::string(60'000, 'a'), small));
   ASSERT_LT(small.size() * 100, 60'000U);
   EXPECT_EQ(gzip.Decompress(small, 64U << 10, out), Gzip::Status::kTooLarge);
-  EXPECT_LE(out.size(), Gzip::MostFrom(small.size(), 64U << 10) + 1);
+  EXPECT_LE(out.size(), Gzip::MaxInflated(small.size(), 64U << 10) + 1);
   ASSERT_TRUE(gzip.Compress(std::string(4000, 'a'), small));
   EXPECT_EQ(gzip.Decompress(small, 64U << 10, out), Gzip::Status::kDone) << "a small one is none";
 }
 
-TEST(Gzip, WhatIsCutOffOrFollowedByMoreIsBroken) {
+TEST(Gzip, TruncatedAndTrailingDataIsInvalid) {
   Gzip gzip;
   std::string small;
   std::string out;

@@ -27,10 +27,10 @@ enum class GrpcStatus : std::uint8_t {
   kUnauthenticated = 16,
 };
 
-/// Its number as `grpc-status` has it.
+/// Returns the value of `grpc-status`.
 [[nodiscard]] std::string_view NumberOf(GrpcStatus status);
 
-/// Appends a message as `grpc-message` has it: '%' and all but visible ASCII as %XX.
+/// Appends the value of `grpc-message`: '%' and everything but visible ASCII as %XX.
 void AppendGrpcMessage(std::string_view message, std::string& out);
 
 }  // namespace sluice::wire

@@ -7,8 +7,8 @@
 
 namespace sluice::wire {
 
-/// Parses `grpc-timeout`: up to eight digits and a unit (H, M, S, m, u, n), as "20m". Parts of a
-/// microsecond count as a whole one. Nothing: it is malformed.
+/// Parses `grpc-timeout`: up to eight digits and a unit (H, M, S, m, u, n), such as "20m". Rounds
+/// up to microseconds. Returns nothing if malformed.
 [[nodiscard]] std::optional<Micros> ParseGrpcTimeout(std::string_view text);
 
 }  // namespace sluice::wire

@@ -45,7 +45,7 @@ Gzip::Status Gzip::Decompress(std::string_view bytes, std::size_t most, std::str
   }
   inflateReset(&stream);
   SetInput(stream, bytes);
-  most = MostFrom(bytes.size(), most);
+  most = MaxInflated(bytes.size(), most);
   out.clear();
   for (;;) {
     const std::size_t used = out.size();

@@ -9,8 +9,7 @@
 
 namespace sluice::wire {
 
-/// Compresses and decompresses with gzip, again and again with the same memory, which is asked for
-/// when it is first needed.
+/// Compresses and decompresses gzip with reusable state, which is allocated on first use.
 class Gzip {
  public:
   Gzip();
@@ -20,19 +19,19 @@ class Gzip {
 
   enum class Status : std::uint8_t { kDone, kTooLarge, kBroken };
 
-  /// Messages that inflate to more than so many times their size are bombs. A small message may
-  /// well consist of nothing but repetition, so the first bytes are free.
-  static constexpr std::size_t kMostRatio = 50;
+  /// Maximum compression ratio, against decompression bombs. Small messages may be highly
+  /// repetitive, so the first bytes are free.
+  static constexpr std::size_t kMaxRatio = 50;
   static constexpr std::size_t kFreeBytes = std::size_t{4} << 10;
-  /// Returns the size to which a message may inflate, if `most` is the limit of all messages.
-  [[nodiscard]] static std::size_t MostFrom(std::size_t compressed, std::size_t most) {
-    if (compressed >= most / kMostRatio) return most;
-    return std::min(most, kFreeBytes + compressed * kMostRatio);
+  /// Returns the maximum inflated size of a message, if `most` is the limit of all messages.
+  [[nodiscard]] static std::size_t MaxInflated(std::size_t compressed, std::size_t most) {
+    if (compressed >= most / kMaxRatio) return most;
+    return std::min(most, kFreeBytes + compressed * kMaxRatio);
   }
 
-  /// Replaces `out`, which never becomes longer than `most`, nor longer than MostFrom says.
+  /// Replaces `out`, with at most MaxInflated(…) bytes.
   Status Decompress(std::string_view bytes, std::size_t most, std::string& out);
-  /// Replaces `out`. False: there is no memory for it.
+  /// Replaces `out`. Returns false if memory is exhausted.
   bool Compress(std::string_view bytes, std::string& out);
 
  private:

@@ -9,19 +9,19 @@
 
 namespace sluice::wire {
 
-/// How a client can make a server work for nothing.
+/// Ways in which an HTTP/2 client can abuse a server.
 enum class Http2Abuse : std::uint8_t {
-  kResets,  ///< Requests that are taken back, or that we must take back.
+  kResets,  ///< Requests reset by the client, or that the server must reset.
   kPings,
   kSettings,
-  kWindowUpdates,  ///< A few bytes at a time.
+  kWindowUpdates,  ///< Of a few bytes each.
   kEmptyData,
-  kPriorities,     ///< Those, and frames of no known kind.
-  kClosedStreams,  ///< Headers for calls that have ended, which must be decoded all the same.
-  kInflation,      ///< Compressed messages that are much larger than what was sent.
-  kContinuations,  ///< Headers that don't end.
-  kHeaders,        ///< Few bytes that stand for many.
-  kSlowReader,     ///< Answers that are not taken.
+  kPriorities,     ///< PRIORITY frames and unknown frames.
+  kClosedStreams,  ///< Headers of closed streams, which must be decoded anyway.
+  kInflation,      ///< Compressed messages with a high ratio.
+  kContinuations,  ///< Endless header blocks.
+  kHeaders,        ///< Header compression with a high ratio.
+  kSlowReader,     ///< Responses that are not read.
 };
 constexpr std::array<std::string_view, 11> LabelsOf(Http2Abuse /*any*/) {
   return {"resets",        "pings",      "settings",       "window_updates",
@@ -29,16 +29,15 @@ constexpr std::array<std::string_view, 11> LabelsOf(Http2Abuse /*any*/) {
           "continuations", "headers",    "slow_reader"};
 }
 
-/// Counts what a client may do now and then, but not all the time. Each kind has a budget, which
-/// time refills; requests that were answered refill some of them too, for those need pings, windows
-/// and now and then a reset.
+/// Budgets for frames that are legitimate in moderation. Each kind has a token bucket that refills
+/// with time and with answered requests.
 class Http2Guard {
  public:
   Http2Guard() {
     for (std::size_t i = 0; i < kBounds.size(); ++i) left_[i] = kBounds[i].most * kOne;
   }
 
-  /// False: too much of it. Of the kinds that have a bound.
+  /// Consumes from the budget of a kind that has one. Returns false if it is exhausted.
   [[nodiscard]] bool Spend(Http2Abuse kind, std::int64_t count = 1) {
     return (left_[static_cast<std::size_t>(kind)] -= count * kOne) >= 0;
   }
@@ -49,7 +48,8 @@ class Http2Guard {
   void Passed(Micros time);
 
  private:
-  static constexpr std::int64_t kOne = 1'000'000;  // So that a microsecond refills something.
+  static constexpr std::int64_t kOne =
+      1'000'000;  // Scale: a microsecond refills at least one unit.
 
   struct Bound {
     std::int64_t most;

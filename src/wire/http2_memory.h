@@ -7,8 +7,8 @@
 
 namespace sluice::wire {
 
-/// Memory for the HTTP/2 sessions of one thread, which is used again: each call costs nghttp2 some
-/// pieces, all small and soon given back. It must outlive its sessions.
+/// A free-list allocator for the HTTP/2 sessions of one thread: nghttp2 makes several small,
+/// short-lived allocations per call. Must outlive its sessions.
 class Http2Memory {
  public:
   Http2Memory();
@@ -19,25 +19,25 @@ class Http2Memory {
   [[nodiscard]] nghttp2_mem* functions() { return &functions_; }
 
  private:
-  /// The header of each piece. While the piece is free, `next` is another free one.
+  /// The header of each block. `next` links free blocks.
   struct alignas(std::max_align_t) Head {
-    std::size_t room;
+    std::size_t capacity;
     Head* next;
   };
-  struct Shelf {
+  struct SizeClass {
     Head* first = nullptr;
     std::size_t held = 0;
   };
   static constexpr std::size_t kShortest = 32;
-  static constexpr std::size_t kShelves = 8;  // Up to 4 KiB.
-  static constexpr std::size_t kMostHeldBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kSizeClasses = 8;  // Up to 4 KiB.
+  static constexpr std::size_t kMaxHeldBytes = std::size_t{1} << 20;
 
-  [[nodiscard]] static std::size_t ShelfFor(std::size_t size);
+  [[nodiscard]] static std::size_t SizeClassFor(std::size_t size);
   [[nodiscard]] void* Take(std::size_t size);
-  void GiveBack(void* piece);
-  [[nodiscard]] void* Resize(void* piece, std::size_t size);
+  void GiveBack(void* block);
+  [[nodiscard]] void* Resize(void* block, std::size_t size);
 
-  std::array<Shelf, kShelves> shelves_{};
+  std::array<SizeClass, kSizeClasses> size_classes_{};
   nghttp2_mem functions_;
 };
 

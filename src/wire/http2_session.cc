@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int32_t kConnectionWindow = 1 << 20;
 constexpr std::uint32_t kStreamWindow = 256U << 10;
-// Of max_header_bytes: who sends so much more means harm.
+// Multiple of max_header_bytes that counts as abuse.
 constexpr std::size_t kHarmfulHeaders = 4;
 constexpr std::size_t kMostContinuations = 8;
-// Messages that inflate to so many times their size are common.
+// Compression ratio that is free of charge.
 constexpr std::size_t kUsualInflation = 8;
 
 std::string_view View(const std::uint8_t* bytes, std::size_t size) {
@@ -80,10 +80,10 @@ struct Http2Callbacks {
                       void* /*self*/) {
     return NGHTTP2_ERR_CANCEL;
   }
-  static ssize_t ReadBody(nghttp2_session*, std::int32_t /*id*/, std::uint8_t* room,
+  static ssize_t ReadBody(nghttp2_session*, std::int32_t /*id*/, std::uint8_t* buffer,
                           std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
                           void* self) {
-    return Self(self).ReadBody(*static_cast<Http2Stream*>(source->ptr), {room, size}, *flags);
+    return Self(self).ReadBody(*static_cast<Http2Stream*>(source->ptr), {buffer, size}, *flags);
   }
 
   static const nghttp2_session_callbacks* All() {
@@ -108,7 +108,7 @@ struct Http2Callbacks {
       nghttp2_option* made = nullptr;
       if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
       nghttp2_option_set_no_closed_streams(made, 1);
-      // The guard counts resets, and counts what was answered for them.
+      // Resets are charged to the guard, and answered requests refill it.
       constexpr std::uint64_t kNever = std::uint64_t{1} << 40;
       nghttp2_option_set_stream_reset_rate_limit(made, kNever, kNever);
       nghttp2_option_set_max_continuations(made, kMostContinuations);
@@ -196,7 +196,7 @@ void Http2Session::AppendGoAway(std::uint32_t error) {
   }
 }
 
-// For nghttp2: what it returns ends the reading.
+// Return value for nghttp2 that stops reading.
 int Http2Session::Spend(Http2Abuse kind, std::int64_t count) {
   if (guard_.Spend(kind, count)) return 0;
   EndFor(kind);
@@ -254,7 +254,7 @@ int Http2Session::OnHeader(const nghttp2_frame& frame, std::string_view name,
     EndFor(Http2Abuse::kHeaders);
     return NGHTTP2_ERR_CALLBACK_FAILURE;
   }
-  // What follows a body is of no interest.
+  // Trailers are ignored.
   if (frame.headers.cat == NGHTTP2_HCAT_REQUEST &&
       stream->header_bytes <= limits_.max_header_bytes) {
     handler_.OnHeader(*stream, name, value);
@@ -307,7 +307,7 @@ void Http2Session::OnFrameSent(const nghttp2_frame& frame) {
     case NGHTTP2_DATA: {
       if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
       guard_.Answered();
-      // What the client still has to say is not waited for.
+      // Does not wait for further input of the client.
       const Http2Stream* const stream = Find(frame.hd.stream_id);
       if (stream != nullptr && !stream->request_ended) {
         nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id,
@@ -323,7 +323,7 @@ void Http2Session::OnFrameSent(const nghttp2_frame& frame) {
       return;
     case NGHTTP2_GOAWAY:
       sent_error_ = frame.goaway.error_code;
-      // Not before: pings overtake everything else.
+      // Not earlier, because pings overtake all other frames.
       if (goodbye_) Ping(*std::exchange(goodbye_, std::nullopt));
       return;
     default:
@@ -350,11 +350,11 @@ void Http2Session::Reset(Http2Stream& stream, std::uint32_t error) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id, error);
 }
 
-ssize_t Http2Session::ReadBody(Http2Stream& stream, std::span<std::uint8_t> room,
+ssize_t Http2Session::ReadBody(Http2Stream& stream, std::span<std::uint8_t> buffer,
                                std::uint32_t& flags) {
-  const std::size_t size = std::min(room.size(), stream.body.size() - stream.sent);
+  const std::size_t size = std::min(buffer.size(), stream.body.size() - stream.sent);
   if (size == 0 && !stream.body_ended) return NGHTTP2_ERR_DEFERRED;
-  std::memcpy(room.data(), stream.body.data() + stream.sent, size);
+  std::memcpy(buffer.data(), stream.body.data() + stream.sent, size);
   stream.sent += size;
   if (stream.sent < stream.body.size()) return static_cast<ssize_t>(size);
   stream.body.clear();

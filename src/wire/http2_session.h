@@ -17,38 +17,38 @@ namespace sluice::wire {
 
 struct Http2Limits {
   std::uint32_t max_streams = 1024;
-  /// Names and values of one request, with 32 bytes for each: as HTTP/2 counts them.
+  /// Names and values of one request, plus 32 bytes for each field, as in RFC 9113.
   std::size_t max_header_bytes = std::size_t{16} << 10;
 };
 
-/// Handles the requests of a session. Callbacks run while the session receives, or
-/// sends; it may be answered there and then.
+/// Handles the requests of a session. Callbacks run inside Receive and Send; a handler may respond
+/// immediately.
 class Http2Handler {
  public:
-  /// A request begins: room for it, which stays until OnClosed.
+  /// A request begins. Returns its stream object, which must stay valid until OnClosed.
   virtual Http2Stream& OnStream() = 0;
   virtual void OnHeader(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
-  /// All headers have arrived. Past max_header_bytes not all were reported.
+  /// All headers were received; beyond max_header_bytes some were not reported.
   virtual void OnHeaders(Http2Stream& stream) = 0;
   virtual void OnData(Http2Stream& stream, std::string_view bytes) = 0;
-  /// The request is whole.
+  /// The request is complete.
   virtual void OnEnd(Http2Stream& stream) = 0;
-  /// Both sides are done with it, or one has reset it. Nothing more may be done to it.
+  /// The stream was closed or reset, and must not be used any more.
   virtual void OnClosed(Http2Stream& stream) = 0;
-  /// All of the stream's body so far was sent, and is gone.
+  /// All of the stream's body so far was sent and removed.
   virtual void OnBodySent(Http2Stream& stream) = 0;
-  /// The ping with this number was answered.
+  /// A ping was answered.
   virtual void OnPong(std::uint64_t number) = 0;
 
  protected:
   ~Http2Handler() = default;
 };
 
-/// The server's side of an HTTP/2 connection: bytes in, bytes out. No clock: its transport
-/// says how much time has passed.
+/// The server's side of an HTTP/2 connection: bytes in, bytes out. No clock: Passed reports the
+/// elapsed time.
 class Http2Session {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive the session.
   Http2Session(Http2Handler& handler, const Http2Limits& limits, Http2Memory& memory);
   ~Http2Session();
   Http2Session(const Http2Session&) = delete;
@@ -56,61 +56,60 @@ class Http2Session {
 
   enum class End : std::uint8_t {
     kNone,
-    kDone,   ///< There is nothing more to say.
-    kError,  ///< The client broke the protocol.
+    kDone,   ///< Finished normally.
+    kError,  ///< A protocol error of the client.
     kNotHttp2,
-    kAbuse,  ///< As `abuse` says.
+    kAbuse,  ///< See abuse().
   };
 
-  /// Takes all of the bytes.
+  /// Consumes all of the bytes.
   void Receive(std::string_view bytes);
-  /// Appends what there is to send, until `out` is as long as `most`. True: that was all.
+  /// Appends pending output until `out` has `most` bytes. Returns whether that was all.
   bool Send(std::string& out, std::size_t most);
 
-  /// How it ended. What there is to send should still be sent, then nothing more is to be done.
+  /// The reason of the end. Pending output should still be sent.
   [[nodiscard]] End end() const { return end_; }
   [[nodiscard]] Http2Abuse abuse() const { return abuse_; }
 
-  /// Sends the head of an answer. `ends`: that is all of it. Else the stream's body follows, as far
-  /// as it is there, then its trailers.
+  /// Sends the head of a response. With kBody, the stream's body follows as it becomes available,
+  /// then the trailers.
   enum class Rest : std::uint8_t { kNone, kBody };
   void Respond(Http2Stream& stream, std::span<const Http2Header> headers, Rest rest);
-  /// The body has become longer, or has ended.
+  /// Continues with a body that has grown or ended.
   void Resume(Http2Stream& stream);
   /// Closes a stream with an error of HTTP/2.
   void Reset(Http2Stream& stream, std::uint32_t error);
 
   void Ping(std::uint64_t number);
-  /// Asks the client to send no more requests; those on their way are still answered. The ping with
-  /// this number follows: who answers it has heard.
+  /// Sends GOAWAY followed by a ping with this number; its answer shows that the client has
+  /// received the GOAWAY. Requests on their way are still answered.
   void SendGoAway(std::uint64_t number);
-  /// Requests that come from now on are not answered, and the client knows which.
+  /// Ignores further requests; a final GOAWAY has the last stream that is answered.
   void TakeNoMore();
-  /// Ends the connection with what the client did.
+  /// Ends the connection because of abuse.
   void EndFor(Http2Abuse abuse);
 
-  /// A compressed message of so many bytes was inflated to `size`. Ends the connection if there was
-  /// too much of that.
+  /// Counts an inflated message. Ends the connection if the budget for inflation is exhausted.
   void CountInflated(std::size_t compressed, std::size_t size);
 
-  /// Time went by.
+  /// Reports elapsed time.
   void Passed(Micros time) { guard_.Passed(time); }
-  /// Whether the client is in the middle of a greeting, or of a request's headers.
+  /// True while the connection preface or a header block is incomplete.
   [[nodiscard]] bool in_headers() const { return !greeted_ || in_headers_; }
 
  private:
   friend struct Http2Callbacks;
 
   int OnBeginFrame(const nghttp2_frame_hd& head);
-  /// Whether a stream of the client's was there once, and is not any more.
+  /// Returns whether a stream of the client existed and was closed.
   [[nodiscard]] bool IsClosed(std::int32_t id) const;
   int OnFrame(const nghttp2_frame& frame);
   int OnHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value);
   void OnFrameSent(const nghttp2_frame& frame);
   void OnStreamClosed(std::int32_t id);
-  ssize_t ReadBody(Http2Stream& stream, std::span<std::uint8_t> room, std::uint32_t& flags);
+  ssize_t ReadBody(Http2Stream& stream, std::span<std::uint8_t> buffer, std::uint32_t& flags);
   void OnFatal(int error);
-  /// For nghttp2: nothing more is read once the session has ended.
+  /// Return value for nghttp2's callbacks: stops reading once the session has ended.
   [[nodiscard]] int Ended() const {
     return end_ == End::kNone ? 0 : static_cast<int>(NGHTTP2_ERR_CALLBACK_FAILURE);
   }
@@ -122,14 +121,14 @@ class Http2Session {
   const Http2Limits limits_;
   Http2Guard guard_;
   nghttp2_session* session_ = nullptr;
-  std::string farewell_;  // Written by hand, where nghttp2 can't any more.
+  std::string farewell_;  // GOAWAY written by us, where nghttp2 can't any more.
   End end_ = End::kNone;
   Http2Abuse abuse_{};
   std::uint32_t sent_error_ = NGHTTP2_NO_ERROR;
   std::optional<std::uint64_t> goodbye_;  // A ping that follows a GOAWAY.
   bool greeted_ = false;
   bool in_headers_ = false;
-  std::int32_t last_stream_ = 0;  ///< The highest that the client has begun.
+  std::int32_t last_stream_ = 0;  ///< The highest stream of the client.
 };
 
 }  // namespace sluice::wire

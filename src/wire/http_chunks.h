@@ -9,16 +9,16 @@
 
 namespace sluice::wire {
 
-/// Takes the chunks of a body apart, byte by byte where it is framing and in one piece where it is
-/// data. Extensions and trailers are checked, counted and dropped.
+/// Incremental parser of chunked bodies. Extensions and trailers are validated, counted and
+/// dropped.
 class HttpChunks {
  public:
   enum class Step : std::uint8_t { kMore, kDone, kError };
 
-  /// Forgets the body before.
+  /// Resets the parser for another body.
   void Begin();
 
-  /// Takes from the front of `bytes` what belongs to the body and appends its data to `body`.
+  /// Consumes the body from the front of `bytes` and appends its data to `body`.
   Step Read(std::string_view& bytes, const HttpLimits& limits, std::string& body);
 
   [[nodiscard]] const HttpError& error() const { return error_; }
@@ -47,8 +47,8 @@ class HttpChunks {
 
   State state_ = State::kFirstDigit;
   int digits_ = 0;
-  std::size_t left_ = 0;   ///< Of this chunk.
-  std::size_t total_ = 0;  ///< Of all chunks so far, with this one.
+  std::size_t left_ = 0;   ///< Remaining bytes of this chunk.
+  std::size_t total_ = 0;  ///< Size of all chunks so far, including this one.
   std::size_t extra_ = 0;  ///< Bytes of extensions and trailers.
   std::size_t trailers_ = 0;
   HttpError error_;

@@ -13,7 +13,7 @@ namespace sluice::wire {
 /// to one thread.
 class HttpDate {
  public:
-  /// Good until it is called in another second.
+  /// Valid until the next call in another second.
   [[nodiscard]] std::string_view At(WallTime now) {
     const auto second = std::chrono::floor<std::chrono::seconds>(now);
     if (second != second_) Write(second);

@@ -11,7 +11,7 @@ WallTime At(std::int64_t seconds, std::int64_t micros = 0) {
   return WallTime(std::chrono::seconds(seconds) + Micros(micros));
 }
 
-TEST(HttpDate, IsWrittenAsTheStandardSays) {
+TEST(HttpDate, IsFormattedAsInTheStandard) {
   HttpDate date;
   EXPECT_EQ(date.At(At(784111777)), "Sun, 06 Nov 1994 08:49:37 GMT");
   EXPECT_EQ(date.At(At(0)), "Thu, 01 Jan 1970 00:00:00 GMT");

@@ -12,27 +12,27 @@ namespace sluice::wire {
 
 /// Parser of the head of a request: its first line and its headers.
 ///
-/// Goes forward line by line, and finds an error at the byte that makes it one: the verdict on the
-/// first n bytes never depends on how they came, nor on what follows.
+/// Parses line by line and detects an error at the first invalid byte: the result for the first n
+/// bytes depends neither on how they were split nor on what follows.
 class HttpHead {
  public:
   enum class Step : std::uint8_t { kMore, kDone, kError };
 
   explicit HttpHead(const HttpLimits& limits);
 
-  /// Forgets the request before.
+  /// Resets the parser for another request.
   void Begin();
 
-  /// `bytes` begins where the head begins, and holds what was given before, at the same place or
-  /// announced by Move. Lines that are whole are not looked at twice.
+  /// `bytes` starts at the beginning of the head and includes all bytes of earlier calls, at the
+  /// same address unless announced by Move. Complete lines are not parsed again.
   Step Parse(std::string_view bytes);
 
-  /// The head's bytes, at `from` until now, are found at `to`.
+  /// Announces that the head's bytes moved from `from` to `to`.
   void Move(const char* from, const char* to);
 
-  /// The bytes of all lines that are whole; of the whole head once it is done.
+  /// Size of all complete lines; of the head once it is done.
   [[nodiscard]] std::size_t size() const { return at_; }
-  /// The head never is longer; bytes after these need not be kept.
+  /// Maximum size of a head.
   [[nodiscard]] std::size_t max_size() const {
     return limits_.max_request_line + limits_.max_header_bytes + 2 * kLineEnd;
   }
@@ -64,7 +64,7 @@ class HttpHead {
   std::vector<HttpHeader> headers_;
   HttpError error_;
   std::size_t at_ = 0;
-  std::size_t headers_from_ = 0;  ///< Where the first line ends; zero before.
+  std::size_t headers_from_ = 0;  ///< End of the first line; 0: not parsed yet.
   std::size_t content_length_ = 0;
   bool has_length_ = false;
   bool chunked_ = false;

@@ -13,14 +13,14 @@ struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
   std::size_t max_headers = 100;    ///< At most 250; more is 431. Trailers likewise.
   std::size_t max_body = 1U << 20;  ///< More is 413.
-  /// Of a body that HttpReader::AllowLargeBody admits; at most `max_body`: there are none.
+  /// For bodies that HttpReader::AllowLargeBody admits; at most `max_body`: disabled.
   std::size_t max_large_body = 0;
 };
 
-/// Why a request is refused.
+/// The reason why a request is rejected.
 struct HttpError {
   int status = 0;
-  std::string_view reason;  ///< A short sentence that lives for ever.
+  std::string_view reason;  ///< A short sentence with static storage.
 };
 
 }  // namespace sluice::wire

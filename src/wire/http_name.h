@@ -9,8 +9,8 @@
 
 namespace sluice::wire {
 
-/// Names of headers that the server looks for: recognised while a request is read, so that finding
-/// them again costs nothing. All others are kOther.
+/// Header names known to the server, recognized while a request is parsed so that lookups are
+/// cheap. All others are kOther.
 enum class HttpName : std::uint8_t {
   kOther,
   kAccept,
@@ -37,7 +37,7 @@ enum class HttpName : std::uint8_t {
   kXRequestId,
 };
 
-/// In lower case, by their number.
+/// In lower case, in the order of the enum.
 inline constexpr std::array<std::string_view, 23> kHttpNames = {
     "",
     "accept",
@@ -64,7 +64,7 @@ inline constexpr std::array<std::string_view, 23> kHttpNames = {
     "x-request-id",
 };
 
-/// Which name this is, in upper or lower case.
+/// Returns the id of a name, ignoring case.
 [[nodiscard]] HttpName FindHttpName(std::string_view name) noexcept;
 
 }  // namespace sluice::wire

@@ -7,7 +7,7 @@
 namespace sluice::wire {
 namespace {
 
-TEST(HttpName, IsRecognisedInAnyCase) {
+TEST(HttpName, IsRecognizedIgnoringCase) {
   for (std::size_t i = 1; i < kHttpNames.size(); ++i) {
     const auto expected = static_cast<HttpName>(i);
     std::string name(kHttpNames[i]);
@@ -21,7 +21,7 @@ TEST(HttpName, IsRecognisedInAnyCase) {
   }
 }
 
-TEST(HttpName, IsNotRecognisedWithOneByteDifferentMissingOrTooMuch) {
+TEST(HttpName, IsNotRecognizedWithOneByteDifferentMissingOrExtra) {
   for (std::size_t i = 1; i < kHttpNames.size(); ++i) {
     const std::string name(kHttpNames[i]);
     for (std::size_t at = 0; at < name.size(); ++at) {

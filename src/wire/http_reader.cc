@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostEmptyLines = 2;
 constexpr std::size_t kFirstCapacity = 1024;
-// What an unusually large request needed is given back.
+// Releases the memory of an unusually large request.
 constexpr std::size_t kKeptBytes = 16U << 10;
 
 }  // namespace
@@ -78,7 +78,7 @@ HttpReader::Status HttpReader::ReadHead(std::string_view& bytes) {
   const std::size_t kept = kept_size_;
   std::string_view head = bytes;
   if (kept > 0) {
-    // More than the head may come along; what is too much is not taken from the caller below.
+    // The buffer may get more than the head; the excess is not consumed from the caller below.
     Keep(bytes.substr(0, head_.max_size() - kept));
     head = {kept_.get(), kept_size_};
   }

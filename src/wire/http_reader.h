@@ -13,14 +13,13 @@
 
 namespace sluice::wire {
 
-/// Makes HTTP/1.0 and HTTP/1.1 requests of bytes that arrive in any pieces.
+/// Incremental parser of HTTP/1.0 and HTTP/1.1 requests.
 ///
-/// Strict where two readers of the same bytes could see different requests: what RFC 9112 lets a
-/// server refuse is refused. What comes out does not depend on where the bytes were split.
+/// Strict against request smuggling: everything that RFC 9112 allows a server to reject is
+/// rejected. The result does not depend on how the bytes were split.
 ///
-/// A request that lies whole in the caller's bytes is not copied; the rest of one that does not is
-/// kept here. In the steady state nothing is allocated, and memory is only taken for bytes that
-/// have arrived.
+/// A request that is complete in the caller's bytes is not copied; others are buffered here. Does
+/// not allocate in the steady state; memory is bounded by the received bytes.
 ///
 ///     for (;;) {
 ///       switch (reader.Read(bytes)) {
@@ -34,13 +33,14 @@ namespace sluice::wire {
 class HttpReader {
  public:
   enum class Status : std::uint8_t {
-    kMore,      ///< All of the bytes are taken; there is no whole request yet.
-    kRequest,   ///< `request()` is whole.
-    kContinue,  ///< `request()` is there but for its body, which comes after "100 Continue".
-    /// `request()` is there but for its body, which may be larger than `max_body`. Unless
-    /// AllowLargeBody is called, a larger one is refused.
+    kMore,      ///< All bytes were consumed; the request is incomplete.
+    kRequest,   ///< `request()` is complete.
+    kContinue,  ///< `request()` is complete except for its body, which follows after "100
+                ///< Continue".
+    /// `request()` is complete except for its body, which may be larger than `max_body`. It is
+    /// rejected unless AllowLargeBody is called.
     kLargeBody,
-    kError,  ///< `error()` says why; nothing more is read.
+    kError,  ///< See error(). Final.
   };
 
   explicit HttpReader(const HttpLimits& limits = {})
@@ -48,21 +48,21 @@ class HttpReader {
   HttpReader(const HttpReader&) = delete;
   HttpReader& operator=(const HttpReader&) = delete;
 
-  /// Takes from the front of `bytes` what belongs to one request. Call again with what is left.
+  /// Consumes one request from the front of `bytes`. Call again with the rest.
   Status Read(std::string_view& bytes);
 
-  /// After kLargeBody: lets this request's body have up to `max_large_body` bytes.
+  /// After kLargeBody: allows a body of up to `max_large_body` bytes for this request.
   void AllowLargeBody() { body_limits_.max_body = limits_.max_large_body; }
 
-  /// Good until Read is called again, or the bytes that it was read from are gone.
+  /// Valid until the next Read, or until the caller's bytes are destroyed.
   [[nodiscard]] const HttpRequest& request() const { return head_.request(); }
 
   [[nodiscard]] const HttpError& error() const { return error_; }
 
-  /// Memory for what has arrived of a request.
+  /// Memory for buffered input.
   [[nodiscard]] std::size_t held() const { return kept_capacity_ + body_.capacity(); }
 
-  /// Whether a request has begun and not ended.
+  /// True while a request is incomplete.
   [[nodiscard]] bool in_request() const {
     return stage_ != Stage::kStart && stage_ != Stage::kDone && stage_ != Stage::kFailed;
   }
@@ -91,11 +91,10 @@ class HttpReader {
   int empty_lines_ = 0;  ///< Before the request.
   bool half_empty_line_ = false;
   std::size_t body_left_ = 0;
-  std::string body_;  ///< Of a request whose body came in pieces or in chunks.
+  std::string body_;  ///< Body that was received in several parts or in chunks.
 
-  const char* head_at_ =
-      nullptr;  ///< Where a head lies that is whole: kept, or in the caller's bytes.
-  // What has arrived of a head that was not whole, or whose body was not.
+  const char* head_at_ = nullptr;  ///< A complete head, in `kept_` or in the caller's bytes.
+  // Buffered head of an incomplete request.
   std::unique_ptr<char[]> kept_;
   std::size_t kept_size_ = 0;
   std::size_t kept_capacity_ = 0;

@@ -67,7 +67,7 @@ void ExpectSameInPieces(const std::string& bytes, const HttpLimits& limits) {
   }
 }
 
-TEST(HttpReaderSplit, EachRequestMeansTheSameWhereverItIsSplit) {
+TEST(HttpReaderSplit, EachRequestIsParsedEquallyWhereverItIsSplit) {
   for (const std::string& bytes : Corpus()) {
     ASSERT_THAT(ReadWhole(bytes), ::testing::Not(::testing::IsEmpty())) << bytes;
     ExpectSameInPieces(bytes, {});
@@ -75,13 +75,13 @@ TEST(HttpReaderSplit, EachRequestMeansTheSameWhereverItIsSplit) {
   }
 }
 
-TEST(HttpReaderSplit, RequestsAfterEachOtherMeanTheSameWhereverTheyAreSplit) {
+TEST(HttpReaderSplit, PipelinedRequestsAreParsedEquallyWhereverTheyAreSplit) {
   for (const std::string& first : Corpus()) {
     for (const std::string& second : Corpus()) ExpectSameInPieces(first + second, {});
   }
 }
 
-TEST(HttpReaderSplit, ThreePiecesMeanTheSameAsOne) {
+TEST(HttpReaderSplit, ThreePartsAreParsedLikeOne) {
   for (const std::string& request : Corpus()) {
     const auto whole = ReadWhole(request);
     const std::string_view view = request;
@@ -124,7 +124,7 @@ TEST(HttpReaderSplit, LongHeadsSurviveGrowingBuffers) {
   }
 }
 
-TEST(HttpReaderSplit, GarbageMeansTheSameHoweverItComes) {
+TEST(HttpReaderSplit, GarbageIsRejectedEquallyHoweverItIsSplit) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

@@ -55,7 +55,7 @@ class Reading {
   HttpReaderStatus status_;
 };
 
-TEST(HttpReader, UnderstandsAWholeRequest) {
+TEST(HttpReader, ParsesAWholeRequest) {
   Reading reading(
       "GET /api/check?key=user:1&a HTTP/1.1\r\nHost: a.example:80\r\n"
       "x-api-key:\t demo-key \t\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n"
@@ -100,7 +100,7 @@ TEST(HttpReader, KnowsTheMethods) {
   EXPECT_EQ(verb("M-SEARCH"), HttpMethod::kOther);
 }
 
-TEST(HttpReader, TakesTargetsInEachForm) {
+TEST(HttpReader, ParsesTargetsOfEachForm) {
   const auto of = [](const std::string& line) {
     Reading reading(line + "\r\nHost: h\r\n\r\n");
     const HttpRequest& request = reading.request();
@@ -163,7 +163,7 @@ TEST(HttpReader, RefusesRequestLines) {
   }
 }
 
-TEST(HttpReader, SaysWhyHttp2IsRefused) {
+TEST(HttpReader, ReportsWhyHttp2IsRejected) {
   EXPECT_THAT(ReadWhole("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
               ElementsAre(::testing::AllOf(StartsWith("505 "), HasSubstr("HTTP/2"))));
 }
@@ -194,7 +194,7 @@ TEST(HttpReader, RefusesHeaderLines) {
   EXPECT_EQ(ErrorOf(Get("Host: a\r\nX: \x80\xFF\tb\r\n")), 0) << "other bytes are text";
 }
 
-TEST(HttpReader, WantsExactlyOneHost) {
+TEST(HttpReader, RequiresExactlyOneHost) {
   EXPECT_EQ(ErrorOf(Get("")), 400);
   EXPECT_EQ(ErrorOf(Get("X: a\r\n")), 400);
   EXPECT_EQ(ErrorOf(Get("Host: a\r\nhost: a\r\n")), 400);
@@ -250,7 +250,7 @@ TEST(HttpReader, TakesABodyOfItsLength) {
   EXPECT_EQ(Reading("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n").request().body, "");
 }
 
-TEST(HttpReader, PutsChunksTogether) {
+TEST(HttpReader, ConcatenatesChunks) {
   EXPECT_EQ(Reading(Chunked("5\r\nhello\r\n00B\r\n, you there\r\n0\r\n\r\n")).request().body,
             "hello, you there");
   EXPECT_EQ(Reading(Chunked("0\r\n\r\n")).request().body, "");
@@ -326,7 +326,7 @@ TEST(HttpReader, StopsAtItsLimits) {
   EXPECT_EQ(chunks("0\r\nA: " + std::string(40, 'a')), 431);
 }
 
-TEST(HttpReader, HasUsualLimitsByDefault) {
+TEST(HttpReader, HasDefaultLimits) {
   EXPECT_EQ(ErrorOf("GET /" + std::string(8178, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
   EXPECT_EQ(ErrorOf("GET /" + std::string(8179, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 414);
   EXPECT_EQ(ErrorOf(Get("Host: a\r\nX: " + std::string(16370, 'a') + "\r\n")), 0);
@@ -337,7 +337,7 @@ TEST(HttpReader, HasUsualLimitsByDefault) {
   EXPECT_EQ(ErrorOf(Get(headers + "A: b\r\n")), 431);
 }
 
-TEST(HttpReader, KeepsTheConnectionAsTheVersionAndTheClientSay) {
+TEST(HttpReader, KeepAliveDependsOnVersionAndConnectionHeader) {
   const auto keep = [](std::string_view version, const std::string& headers) {
     return Reading(Get("Host: a\r\n" + headers, version)).request().keep_alive;
   };
@@ -352,7 +352,7 @@ TEST(HttpReader, KeepsTheConnectionAsTheVersionAndTheClientSay) {
   EXPECT_FALSE(keep("1.0", "Connection: keep-alive, close\r\n"));
 }
 
-TEST(HttpReader, ALargeBodyIsReadOnlyIfItIsAllowed) {
+TEST(HttpReader, ALargeBodyIsReadOnlyIfAllowed) {
   constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
   const std::string fixed = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n";
   const std::string chunked = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -386,7 +386,7 @@ TEST(HttpReader, ALargeBodyIsReadOnlyIfItIsAllowed) {
   }
 }
 
-TEST(HttpReader, ABodyLargerThanAnyIsRefusedWithItsHead) {
+TEST(HttpReader, ABodyAboveAllLimitsIsRejectedWithItsHead) {
   constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
   EXPECT_EQ(ErrorOf("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", kLimits), 413);
   HttpReader reader(kLimits);
@@ -398,7 +398,7 @@ TEST(HttpReader, ABodyLargerThanAnyIsRefusedWithItsHead) {
   EXPECT_EQ(reader.error().status, 413);
 }
 
-TEST(HttpReader, ALargeBodyMayBeHeldBackUntilItIsAskedFor) {
+TEST(HttpReader, ALargeBodyMayWaitForContinue) {
   constexpr HttpLimits kLimits{.max_body = 4, .max_large_body = 8};
   HttpReader reader(kLimits);
   std::string_view bytes =
@@ -411,7 +411,7 @@ TEST(HttpReader, ALargeBodyMayBeHeldBackUntilItIsAskedFor) {
   EXPECT_EQ(reader.request().body, "12345678");
 }
 
-TEST(HttpReader, AsksForTheBodyThatIsHeldBack) {
+TEST(HttpReader, RequestsABodyThatWaitsForContinue) {
   const std::string head =
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-Continue\r\n\r\n";
   HttpReader reader;
@@ -438,7 +438,7 @@ TEST(HttpReader, AsksForTheBodyThatIsHeldBack) {
   EXPECT_EQ(ErrorOf(Get("Host: a\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n")), 413);
 }
 
-TEST(HttpReader, PassesOverTwoEmptyLinesAndNoMore) {
+TEST(HttpReader, SkipsAtMostTwoEmptyLines) {
   EXPECT_EQ(ReadWhole("\r\n\r\n" + Get("Host: a\r\n")).size(), 1U);
   EXPECT_EQ(ErrorOf("\r\n\r\n\r\n" + Get("Host: a\r\n")), 400);
   EXPECT_EQ(ErrorOf("\n" + Get("Host: a\r\n")), 400);
@@ -447,7 +447,7 @@ TEST(HttpReader, PassesOverTwoEmptyLinesAndNoMore) {
   EXPECT_EQ(ReadWhole(two).size(), 2U);
 }
 
-TEST(HttpReader, KnowsWhetherARequestHasBegun) {
+TEST(HttpReader, ReportsWhetherARequestHasBegun) {
   HttpReader reader;
   const auto after = [&](std::string_view bytes) {
     while (reader.Read(bytes) == HttpReaderStatus::kRequest && !bytes.empty()) {
@@ -475,7 +475,7 @@ TEST(HttpReader, ReadsNothingAfterAnError) {
   EXPECT_EQ(reader.error().status, 400);
 }
 
-TEST(HttpReader, LeavesARequestWhereItLies) {
+TEST(HttpReader, DoesNotCopyACompleteRequest) {
   const std::string text = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nxy";
   std::string_view bytes = text;
   HttpReader reader;

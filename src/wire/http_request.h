@@ -27,7 +27,7 @@ struct HttpHeader {
   HttpName id = HttpName::kOther;
 };
 
-/// A request as its reader understood it. All texts are views of the bytes it was read from.
+/// A parsed request. All texts are views of the input.
 struct HttpRequest {
   HttpMethod verb = HttpMethod::kOther;
   std::string_view method;  ///< As it was sent.
@@ -41,17 +41,17 @@ struct HttpRequest {
   bool keep_alive = true;
   bool expects_continue = false;
   std::span<const HttpHeader> headers;  ///< In the order in which they were sent.
-  std::string_view body;                ///< Chunks are put together.
+  std::string_view body;                ///< Chunks are concatenated.
 
-  /// The first header of that name (there may be more of them in `headers`), or null.
+  /// Returns the first header with this name (there may be more in `headers`), or null.
   [[nodiscard]] const HttpHeader* Find(HttpName name) const noexcept {
     const std::uint8_t place = first_[static_cast<std::size_t>(name)];
     return place == 0 ? nullptr : &headers[place - 1U];
   }
-  /// The same for any name, in upper or lower case.
+  /// Returns the first header with any name, ignoring case, or null.
   [[nodiscard]] const HttpHeader* Find(std::string_view name) const noexcept;
 
-  /// The first value of that name; empty also if there is none.
+  /// Returns the first value with this name; empty if there is none.
   [[nodiscard]] std::string_view Get(HttpName name) const noexcept {
     const HttpHeader* const header = Find(name);
     return header == nullptr ? std::string_view{} : header->value;
@@ -63,7 +63,7 @@ struct HttpRequest {
 
  private:
   friend class HttpHead;
-  /// Place in `headers`, counted from one; zero for none, and always for kOther.
+  /// Index in `headers` plus one; 0: none, and always for kOther.
   std::array<std::uint8_t, kHttpNames.size()> first_{};
 };
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/http_reason.h"
+#include "base/parse_number.h"
 #include "wire/byte_scan.h"
 
 namespace sluice::wire {
@@ -12,16 +13,11 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::string_view kJson = "application/json";
-// Of a body that is not there yet: most have so many digits, and the others are moved.
+// Placeholder for the length of a body that is not complete: usual number of digits; others are
+// moved.
 constexpr std::string_view kUsualLength = "000";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kDigits = 20;
-
-void AppendNumber(std::string& output, std::int64_t number) {
-  std::array<char, kDigits> digits;
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  output.append(digits.data(), end);
-}
 
 // The whole first line where it is one that is often needed.
 std::string_view UsualLine(int status) {
@@ -64,7 +60,7 @@ HttpResponse::HttpResponse(std::string& output, int status, std::string_view dat
     output_.append(line);
   } else {
     output_.append("HTTP/1.1 ");
-    AppendNumber(output_, status);
+    AppendNumber(status, output_);
     output_.append(" ").append(HttpReason(status)).append("\r\nDate: ");
   }
   output_.append(date);
@@ -104,7 +100,7 @@ HttpResponse& HttpResponse::Add(std::string_view name, std::int64_t value) {
 void HttpResponse::AddLength(std::size_t length) {
   if (!has_length_) return;
   output_.append("\r\nContent-Length: ");
-  AppendNumber(output_, static_cast<std::int64_t>(length));
+  AppendNumber(length, output_);
 }
 
 void HttpResponse::Finish(std::string_view content_type, std::string_view body) {

@@ -16,8 +16,8 @@ inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n
 /// Properties of a request that determine its response.
 struct HttpResponseOptions {
   int minor_version = 1;
-  bool keep_alive = true;  ///< Whether the connection is good for another request.
-  bool head_only = false;  ///< HEAD: everything but the body.
+  bool keep_alive = true;  ///< The connection may be used for another request.
+  bool head_only = false;  ///< HEAD: without the body.
 
   [[nodiscard]] static HttpResponseOptions For(const HttpRequest& request) {
     return {.minor_version = request.minor_version,
@@ -26,20 +26,20 @@ struct HttpResponseOptions {
   }
 };
 
-/// Appends one response to a string: first what every response has, then headers, then the body.
-/// One of the Finish or EndBody must be the last.
+/// Appends one response to a string: the status line and common headers, further headers, the body.
+/// Must end with Finish or EndBody.
 ///
 ///     HttpResponse response(output, 200, date, HttpResponseOptions::For(request));
 ///     response.Add("X-RateLimit-Limit", limit);
 ///     response.Finish("application/json", body);
 class HttpResponse final : public HeaderSink {
  public:
-  /// `date` is the value of the Date header: HttpDate has it.
+  /// `date` is the value of the Date header (HttpDate).
   HttpResponse(std::string& output, int status, std::string_view date,
                const HttpResponseOptions& options);
 
-  /// Control bytes in a value become blanks, so that no value can end its line. A header whose name
-  /// is none is left out.
+  /// Control characters in a value become blanks, against header injection. A header with an
+  /// invalid name is dropped.
   HttpResponse& Add(std::string_view name, std::string_view value) override;
   HttpResponse& Add(std::string_view name, std::int64_t value) override;
 
@@ -47,7 +47,7 @@ class HttpResponse final : public HeaderSink {
   /// Without a body.
   void Finish();
 
-  /// For a body that is appended to the output as it is made, and then measured.
+  /// Starts a body that the caller appends to the returned output; EndBody sets its length.
   std::string& BeginBody(std::string_view content_type);
   void EndBody();
 

@@ -31,7 +31,7 @@ TEST(HttpResponse, IsAFirstLineHeadersAndABody) {
             "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}");
 }
 
-TEST(HttpResponse, SaysWhatEachStatusMeans) {
+TEST(HttpResponse, HasAReasonPhraseForEachStatus) {
   for (const int status :
        {200, 400, 401, 403, 404, 405, 408, 413, 414, 417, 429, 431, 500, 501, 503, 505}) {
     std::string output;
@@ -44,7 +44,7 @@ TEST(HttpResponse, SaysWhatEachStatusMeans) {
   EXPECT_EQ(HttpReason(299), "Unknown");
 }
 
-TEST(HttpResponse, SaysWhetherTheConnectionStaysWhereThatIsNotUnderstood) {
+TEST(HttpResponse, WritesTheConnectionHeaderWhereItIsNotImplied) {
   const auto answer = [](int minor_version, bool keep_alive) {
     std::string output;
     HttpResponse(output, 200, kDate, {.minor_version = minor_version, .keep_alive = keep_alive})
@@ -63,7 +63,7 @@ TEST(HttpResponse, ToHeadHasTheLengthAndNotTheBody) {
   EXPECT_THAT(output, EndsWith("\r\nContent-Length: 5\r\n\r\n"));
 }
 
-TEST(HttpResponse, WithoutContentSaysNothingAboutABody) {
+TEST(HttpResponse, WithoutContentHasNoContentLength) {
   for (const int status : {204, 304}) {
     std::string output;
     HttpResponse(output, status, kDate, {}).Finish();
@@ -99,7 +99,7 @@ TEST(HttpResponse, ToHeadMeasuresABodyThatIsWrittenInPlace) {
   EXPECT_THAT(output, EndsWith("\r\nContent-Length: 5\r\n\r\n"));
 }
 
-TEST(HttpResponse, LetsNoValueEndItsLine) {
+TEST(HttpResponse, RemovesLineBreaksFromValues) {
   std::string output;
   HttpResponse response(output, 200, kDate, {});
   response.Add("X-Rule", "a\r\nSet-Cookie: b\nc\rd").Add("X-Null", std::string_view("a\0b", 3));
@@ -108,7 +108,7 @@ TEST(HttpResponse, LetsNoValueEndItsLine) {
   EXPECT_THAT(output, HasSubstr("\r\nContent-Type: text/plain  X: y\r\n"));
 }
 
-TEST(HttpResponse, LeavesOutAHeaderWhoseNameIsNone) {
+TEST(HttpResponse, DropsAHeaderWithAnInvalidName) {
   std::string output;
   HttpResponse response(output, 200, kDate, {});
   response.Add("", "a").Add("X Y", "a").Add("X:", "a").Add("X\r\nY", 1);
@@ -125,7 +125,7 @@ TEST(HttpResponse, WritesAnyNumber) {
   EXPECT_THAT(output, HasSubstr("\r\nA: -1\r\nB: -9223372036854775808\r\n"));
 }
 
-TEST(HttpResponse, AllocatesNothingWhereThereIsRoom) {
+TEST(HttpResponse, AllocatesNothingIfTheBufferSuffices) {
   std::string output;
   output.reserve(4096);
   const auto before = Allocations();

@@ -5,10 +5,9 @@
 
 namespace sluice::wire {
 
-/// The fields of one protobuf message, one after the other. Copies nothing and allocates nothing.
-/// A field that is not asked for is skipped without being parsed. Malformed input ends the
-/// reading: what is cut off, numbers of more than 64 bits, groups (no proto3 message has any), and
-/// fields whose value is of another kind than is asked for.
+/// Iterates over the fields of a protobuf message without copies or allocations. Fields that are
+/// not read are skipped. Malformed input ends the iteration: truncation, numbers above 64 bits,
+/// groups (not in proto3), and fields that are read as another wire type.
 ///
 ///     ProtoReader reader(message);
 ///     while (reader.Next()) {
@@ -19,23 +18,23 @@ class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
 
-  /// False: there are no more, or `ok` is false.
+  /// Advances to the next field. Returns false at the end, or if `ok` is false.
   bool Next();
-  /// Of the field that was found.
+  /// The number of the current field.
   [[nodiscard]] std::uint32_t field() const { return field_; }
 
-  // Its value. With another kind, `ok` becomes false. Fields that are there several times are found
-  // so often: of numbers and texts the last counts, messages are to be merged.
+  // The current value. A wrong wire type sets `ok` to false. Repeated fields are visited each time:
+  // the last number or text wins, messages are to be merged.
 
   /// uint64, int64, enum, bool.
   std::uint64_t Varint();
-  /// A larger number loses its high bits, as protobuf has it.
+  /// Truncates larger numbers, as protobuf does.
   std::uint32_t Uint32() { return static_cast<std::uint32_t>(Varint()); }
   bool Bool() { return Varint() != 0; }
-  /// string, bytes or a message; points into what is read. Text is not checked to be UTF-8.
+  /// string, bytes or a message; points into the input. UTF-8 is not validated.
   std::string_view Bytes();
 
-  /// For callers that find the value itself malformed.
+  /// Marks the message as malformed because of an invalid value.
   void Refuse() { ok_ = false; }
   [[nodiscard]] bool ok() const { return ok_; }
 

@@ -40,7 +40,7 @@ TEST(ProtoReaderTest, AnEmptyMessageHasNoFields) {
   EXPECT_TRUE(reader.ok());
 }
 
-TEST(ProtoReaderTest, ReadsWhatTheSpecificationShows) {
+TEST(ProtoReaderTest, ReadsTheExamplesOfTheSpecification) {
   ProtoReader number("\x08\x96\x01");
   ASSERT_TRUE(number.Next());
   EXPECT_EQ(number.field(), 1U);
@@ -71,7 +71,7 @@ TEST(ProtoReaderTest, UnknownFieldsAreSkipped) {
   EXPECT_TRUE(ok);
 }
 
-TEST(ProtoReaderTest, WhatIsCutOffIsRefused) {
+TEST(ProtoReaderTest, TruncatedMessagesAreRejected) {
   const std::string message =
       "\x08\x96\x01\x11"s
       "12345678"
@@ -100,13 +100,13 @@ TEST(ProtoReaderTest, NumbersHave64BitsAtMost) {
   EXPECT_FALSE(IsRight("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"s));
 }
 
-TEST(ProtoReaderTest, ANumberMayBeLongerThanItMust) {
+TEST(ProtoReaderTest, OverlongVarintsAreAccepted) {
   ProtoReader reader("\x08\x81\x80\x00"sv);
   ASSERT_TRUE(reader.Next());
   EXPECT_EQ(reader.Varint(), 1U);
 }
 
-TEST(ProtoReaderTest, GroupsAndKindsThatThereAreNotAreRefused) {
+TEST(ProtoReaderTest, GroupsAndUnknownWireTypesAreRejected) {
   for (const int kind : {3, 4, 6, 7}) {
     EXPECT_FALSE(IsRight(std::string(1, static_cast<char>(8 | kind)) + "\x00\x00\x00"s)) << kind;
   }
@@ -130,19 +130,19 @@ TEST(ProtoReaderTest, AValueOfAnotherKindIsRefused) {
   EXPECT_FALSE(text.ok());
 }
 
-TEST(ProtoWriterTest, WritesWhatTheSpecificationShows) {
+TEST(ProtoWriterTest, WritesTheExamplesOfTheSpecification) {
   std::string out;
   ProtoWriter(out).Uint(1, 150).Bytes(2, "testing");
   EXPECT_EQ(out, "\x08\x96\x01\x12\x07testing"s);
 }
 
-TEST(ProtoWriterTest, WhatIsTakenForGrantedIsNotWritten) {
+TEST(ProtoWriterTest, DefaultValuesAreNotWritten) {
   std::string out;
   ProtoWriter(out).Uint(1, 0).Bytes(2, "");
   EXPECT_EQ(out, "");
 }
 
-TEST(ProtoWriterTest, MessagesInMessagesHaveTheirLength) {
+TEST(ProtoWriterTest, NestedMessagesHaveTheirLength) {
   for (const std::size_t size : {0, 1, 125, 126, 127, 128, 16000, 17000, 3000000}) {
     std::string out = "before";
     ProtoWriter writer(out);

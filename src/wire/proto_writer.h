@@ -16,20 +16,20 @@ namespace sluice::wire {
 ///     writer.End(limit);
 class ProtoWriter {
  public:
-  /// A message inside a message that is being written.
+  /// A nested message that is being written.
   struct Message {
     std::size_t begin;
   };
 
   explicit ProtoWriter(std::string& out) : out_(out) {}
 
-  // Nothing is written for a value that proto3 takes for granted: 0, false, "".
+  // Default values of proto3 (0, false, "") are not written.
 
-  /// uint32, uint64, bool, an enum; and int32, int64 that are not negative.
+  /// uint32, uint64, bool, an enum; and non-negative int32 and int64.
   ProtoWriter& Uint(std::uint32_t field, std::uint64_t value);
   ProtoWriter& Bytes(std::uint32_t field, std::string_view value);
 
-  /// Begins a message, which ends with its End. It is written even if it is empty.
+  /// Begins a nested message; End must follow. It is written even if it is empty.
   [[nodiscard]] Message Begin(std::uint32_t field);
   void End(Message message);
 

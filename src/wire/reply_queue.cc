@@ -17,7 +17,7 @@ ReplyPlace& ReplyPlaces::Take() {
 }
 
 void ReplyPlaces::GiveBack(ReplyPlace& place) {
-  if (count_ == kMostSpare || place.text.capacity() > kMostKeptBytes) {
+  if (count_ == kMaxSpare || place.text.capacity() > kMaxKeptBytes) {
     delete &place;
     return;
   }

@@ -5,16 +5,15 @@
 
 namespace sluice::wire {
 
-/// Where one reply waits for those before it.
+/// A reply that waits for those before it.
 struct ReplyPlace {
   std::string text;
   bool finished = false;
-  std::size_t counted = 0;  ///< Of the text's bytes, in ReplyQueue::held.
+  std::size_t counted = 0;  ///< Bytes of the text included in ReplyQueue::held.
   ReplyPlace* next = nullptr;
 };
 
-/// Unused places, kept for reuse. For all queues of one thread, which it
-/// must outlive.
+/// A free list of replies, shared by all queues of one thread. Must outlive them.
 class ReplyPlaces {
  public:
   ReplyPlaces() = default;
@@ -26,41 +25,41 @@ class ReplyPlaces {
   void GiveBack(ReplyPlace& place);
 
  private:
-  static constexpr std::size_t kMostSpare = 1024;
-  static constexpr std::size_t kMostKeptBytes = 4096;  ///< Of one text.
+  static constexpr std::size_t kMaxSpare = 1024;
+  static constexpr std::size_t kMaxKeptBytes = 4096;  ///< Maximum capacity of a recycled text.
 
   ReplyPlace* spare_ = nullptr;
   std::size_t count_ = 0;
 };
 
-/// Replies of one connection in the order of their requests, though some are known later than
-/// others.
+/// Puts the replies of one connection in the order of their requests.
 ///
-/// A reply that is known at once goes to `Now()`. For one that is not, `Later()` keeps its place;
-/// it is written into the place's text, and `Finish` lets it go, with all that only waited for it.
+/// A reply that is available immediately is appended to `Now()`. For others, `Later()` reserves a
+/// place in the queue; the reply is written to its text, and `Finish` releases it and all replies
+/// that waited for it.
 class ReplyQueue {
  public:
-  /// `output` receives what may go.
+  /// `output` receives replies in order.
   ReplyQueue(std::string& output, ReplyPlaces& places) : output_(output), places_(places) {}
   ~ReplyQueue();
   ReplyQueue(const ReplyQueue&) = delete;
   ReplyQueue& operator=(const ReplyQueue&) = delete;
 
-  /// Where the next reply goes that is known at once.
+  /// Returns the string to append the next available reply to.
   std::string& Now() {
     if (empty()) return output_;
     if (!last_->finished) Later().finished = true;
     return last_->text;
   }
 
-  /// Keeps a place, which stays where it is until it is finished.
+  /// Reserves a place, which stays at its address until it is finished.
   ReplyPlace& Later();
 
   void Finish(ReplyPlace& place);
 
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
 
-  /// Bytes of replies that are known, but wait for others.
+  /// Bytes of available replies that wait for others.
   [[nodiscard]] std::size_t held() const { return empty() ? 0 : held_ + last_->text.size(); }
 
  private:
@@ -69,8 +68,8 @@ class ReplyQueue {
   std::string& output_;
   ReplyPlaces& places_;
   ReplyPlace* first_ = nullptr;
-  ReplyPlace* last_ = nullptr;  ///< Of no meaning if there is no first.
-  std::size_t held_ = 0;        ///< In all places but the last.
+  ReplyPlace* last_ = nullptr;  ///< Undefined if `first_` is null.
+  std::size_t held_ = 0;        ///< Of all replies but the last.
 };
 
 }  // namespace sluice::wire

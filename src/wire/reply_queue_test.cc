@@ -7,7 +7,7 @@
 namespace sluice::wire {
 namespace {
 
-TEST(ReplyQueue, LetsAReplyGoAtOnceIfNoneIsWaitedFor) {
+TEST(ReplyQueue, WritesAReplyImmediatelyIfNoneIsPending) {
   std::string output;
   ReplyPlaces places;
   ReplyQueue queue(output, places);
@@ -55,7 +55,7 @@ TEST(ReplyQueue, KeepsTheOrderOfRequestsWhateverIsFinishedFirst) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(ReplyQueue, KnowsHowMuchWaits) {
+TEST(ReplyQueue, ReportsTheBytesThatWait) {
   std::string output;
   ReplyPlaces places;
   ReplyQueue queue(output, places);
@@ -76,7 +76,7 @@ TEST(ReplyQueue, KnowsHowMuchWaits) {
   queue.Finish(f);
 }
 
-TEST(ReplyQueue, UsesPlacesAgainThatAreFreeAndBeginsThemEmpty) {
+TEST(ReplyQueue, RecyclesPlacesEmpty) {
   std::string output;
   ReplyPlaces places;
   ReplyQueue queue(output, places);

@@ -23,8 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using store::Call;
-using store::Use;
+using store::StoreCall;
+using store::KeyUse;
 
 /// A node that leases from a Redis: all that a process has, but for the process.
 class Node {

@@ -38,7 +38,7 @@ struct FoundLimit {
 std::optional<FoundLimit> FindLimit(const rules::RuleFile& file, std::uint64_t hash) {
   for (const rules::Rule& rule : file.rules) {
     std::optional<FoundLimit> found;
-    const auto look = [&](const rules::Variants& variants) {
+    const auto look = [&](const rules::LimitVariants& variants) {
       const auto look_at = [&](const rules::Limits& limits) {
         for (const rules::NamedLimit& limit : limits) {
           if (HashOfLimit(rule.id, limit.name) == hash) found = {rule.id, limit.name};

@@ -238,7 +238,7 @@ void HashWanted(const HttpExchange& exchange, std::string& wanted) {
   const identity::Identifier& identifier = exchange.services().identifier();
   constexpr std::string_view kApiKey = "api_key=";
   if (!identifier.hashes_keys() || !wanted.starts_with(kApiKey)) return;
-  identity::KeyDigest::Room room;
+  identity::KeyDigest::Buffer room;
   wanted = "api_key_hash=" +
            std::string(identifier.ShownKey(std::string_view(wanted).substr(kApiKey.size()), room));
 }

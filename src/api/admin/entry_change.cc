@@ -74,7 +74,7 @@ match::EntryDefaults EntryContext::Defaults() const {
   match::EntryDefaults defaults{.now = now, .author = origin.author};
   if (identifier && identifier->hashes_keys()) {
     defaults.hash_key = [identifier = identifier](std::string_view key) {
-      identity::KeyDigest::Room room;
+      identity::KeyDigest::Buffer room;
       return std::string(identifier->ShownKey(key, room));
     };
   }

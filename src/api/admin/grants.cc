@@ -42,7 +42,7 @@ void AnswerGrants(HttpCall& call, std::string& out) {
   json.Key("granted").Int(call.amount);
   json.Key("limits").BeginArray();
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     json.BeginObject();
     json.Key("rule").String(check.matched(i).rule->id);
     json.Key("name").String(check.matched(i).limit->name);

@@ -32,7 +32,7 @@ std::string_view NameOf(match::Listed listed) {
 
 void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminServices& admin,
                           KeyDetail detail, JsonWriter& json) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   const store::Inspection& inspection = check.inspection(i);
   json.BeginObject();

@@ -9,7 +9,7 @@ std::string KeyForPrincipal(const identity::Principal& principal, std::string_vi
 }
 
 std::string KeyForRecord(const identity::Identifier& identifier, std::string_view key) {
-  identity::KeyDigest::Room room;
+  identity::KeyDigest::Buffer room;
   return std::string(identifier.DigestOf(key, room));
 }
 

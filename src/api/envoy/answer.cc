@@ -58,7 +58,7 @@ void EnvoyCheck::NoteRow(Row& row, const CheckRequest& check) const {
     Verdict verdict{.limit = cap, .remaining = cap};
     bool over = false;
     if (!check.uses().empty()) {
-      const store::Use& use = check.uses()[i];
+      const store::KeyUse& use = check.uses()[i];
       matched = check.matched(i);
       const bool closed = row.kind == Kind::kChecked && check.ruling == Ruling::kDegraded &&
                           !check.allowed && check.decision.index == i;

@@ -203,7 +203,7 @@ std::string_view EnvoyCheck::MatchRule(ServerServices& services, const Peer& pee
   }
   const bool denied = match.listed() == match::Listed::kDenied ||
                       (match.listed() == match::Listed::kNo && !match.matched() &&
-                       rules_->file().otherwise == rules::Default::kDeny);
+                       rules_->file().otherwise == rules::DefaultAction::kDeny);
   if (denied) row.kind = Kind::kDenied;
   if (match.limits().empty()) return {};
   row.kind = descriptor.gives_back ? Kind::kGivenBack : Kind::kChecked;

@@ -291,7 +291,7 @@ TEST(Http2Abuse, CallsWaitWhileRepliesAreNotTakenAndRunWhenTheyAre) {
   // Both windows, of the connection and of each stream.
   received += Exchange(server, Frame(kWindowUpdate, 0, 0, Number(1 << 30)) +
                                    Frame(kSettings, 0, 0, "\0\4\x7f\xff\xff\xff"sv));
-  while (server.session->pause() != transport::Pause::kNone) {
+  while (server.session->pause() != transport::PauseReason::kNone) {
     server.session->Resume();
     received += std::exchange(server.session->output(), {});
   }
@@ -369,7 +369,7 @@ TEST(Http2Abuse, AFloodOfCallsIsDividedIntoTurnsAndLosesNone) {
   constexpr std::uint32_t kCalls = 900;
   for (std::uint32_t i = 0; i < kCalls; ++i) bytes += Call(2 * i + 1);
   server.session->Receive(bytes);
-  EXPECT_EQ(server.session->pause(), transport::Pause::kTurn);
+  EXPECT_EQ(server.session->pause(), transport::PauseReason::kTurn);
   EXPECT_LT(ReadFrames(server.session->output()).size(), 3 * 200U) << "a piece or two";
   EXPECT_GT(transport.RunTurns(*server.session), 5U);
   std::size_t ended = 0;

@@ -126,7 +126,7 @@ void GrpcSession::OnHeaders(wire::Http2Stream& of) {
   GrpcStream& stream = OfGrpc(of);
   stream.began = loop_.services().now();
   if (stream.header_bytes > loop_.options().max_header_bytes) {
-    transport().CountExceeded(transport::Bound::kHeaderSize);
+    transport().CountExceeded(transport::ResourceBound::kHeaderSize);
     return Refuse(stream, GrpcStatus::kResourceExhausted, "the headers are too large");
   }
   if (!stream.is_post) return RefuseHttp(stream, "405");
@@ -161,7 +161,7 @@ void GrpcSession::OnData(wire::Http2Stream& of, std::string_view bytes) {
       if (stream.method->kind == GrpcKind::kDialogue) OnMessage(stream);
       if (bytes.empty()) return;
     } else if (status == Status::kTooLarge) {
-      transport().CountExceeded(transport::Bound::kBodySize);
+      transport().CountExceeded(transport::ResourceBound::kBodySize);
       return Refuse(stream, GrpcStatus::kResourceExhausted, "the message is too large");
     } else if (status == Status::kBroken) {
       return Refuse(stream, GrpcStatus::kInternal,
@@ -260,7 +260,7 @@ std::optional<std::string_view> GrpcSession::MessageOf(GrpcStream& stream) {
   http2_.CountInflated(compressed.size(), loop_.room().size());
   if (status == Status::kDone) return loop_.room();
   if (status == Status::kTooLarge) {
-    transport().CountExceeded(transport::Bound::kBodySize);
+    transport().CountExceeded(transport::ResourceBound::kBodySize);
     Refuse(stream, GrpcStatus::kResourceExhausted,
            "the message is too large once it is decompressed");
   } else {

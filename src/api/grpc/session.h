@@ -70,7 +70,7 @@ class GrpcSession final : public CallSession, private wire::Http2Handler {
   void RefuseHttp(GrpcStream& stream, std::string_view status);
   void CountHeld(GrpcStream& stream, std::size_t held);
   void CountBody(GrpcStream& stream, std::size_t held);
-  [[nodiscard]] bool HasRoom() const { return held_bodies_ < kMostOutput; }
+  [[nodiscard]] bool HasRoom() const { return held_bodies_ < kMaxOutput; }
   [[nodiscard]] bool HoldsTooMuch() const;
   void WaitForRoom(GrpcStream& stream);
   void RunWaiting();

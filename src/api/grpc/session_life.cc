@@ -68,8 +68,8 @@ void GrpcSession::ReadBacklog() {
 void GrpcSession::Read(std::string_view& bytes) {
   BeginWork();
   while (!bytes.empty() && http2_.end() == wire::Http2Session::End::kNone) {
-    if (output_.size() >= kMostOutput) pause_ = transport::Pause::kOutput;
-    if (pause_ != transport::Pause::kNone || !MayRun(batched())) break;
+    if (output_.size() >= kMaxOutput) pause_ = transport::PauseReason::kOutput;
+    if (pause_ != transport::PauseReason::kNone || !MayRun(batched())) break;
     const std::string_view piece = bytes.substr(0, kPiece);
     bytes.remove_prefix(piece.size());
     http2_.Receive(piece);
@@ -79,7 +79,7 @@ void GrpcSession::Read(std::string_view& bytes) {
 }
 
 bool GrpcSession::in_request() const {
-  return pause_ == transport::Pause::kNone && http2_.in_headers();
+  return pause_ == transport::PauseReason::kNone && http2_.in_headers();
 }
 
 std::size_t GrpcSession::held_bytes() const {
@@ -97,19 +97,19 @@ void GrpcSession::Pump() {
   if (closing_) return;
   bool sent_all = true;
   while (http2_.end() != End::kNotHttp2) {
-    sent_all = http2_.Send(output_, kMostOutput);
+    sent_all = http2_.Send(output_, kMaxOutput);
     const bool goes_on = sent_all && http2_.end() == End::kNone && HasRoom() &&
-                         !waiting_for_room_.empty() && pause_ != transport::Pause::kStore &&
+                         !waiting_for_room_.empty() && pause_ != transport::PauseReason::kStore &&
                          !transport().share().used();
     if (!goes_on) break;
     RunWaiting();
   }
   if (!sent_all) {
-    pause_ = transport::Pause::kOutput;
-  } else if (HasRoom() && !waiting_for_room_.empty() && pause_ != transport::Pause::kStore) {
-    pause_ = transport::Pause::kTurn;
-  } else if (pause_ == transport::Pause::kOutput) {
-    pause_ = backlog_.empty() ? transport::Pause::kNone : transport::Pause::kTurn;
+    pause_ = transport::PauseReason::kOutput;
+  } else if (HasRoom() && !waiting_for_room_.empty() && pause_ != transport::PauseReason::kStore) {
+    pause_ = transport::PauseReason::kTurn;
+  } else if (pause_ == transport::PauseReason::kOutput) {
+    pause_ = backlog_.empty() ? transport::PauseReason::kNone : transport::PauseReason::kTurn;
   }
   if (http2_.end() == End::kNone) return;
   Close();
@@ -122,7 +122,7 @@ void GrpcSession::Pump() {
 
 void GrpcSession::Close() {
   closing_ = true;
-  pause_ = transport::Pause::kNone;
+  pause_ = transport::PauseReason::kNone;
 }
 
 // Watchers are notified before the connection drains.

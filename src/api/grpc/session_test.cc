@@ -459,13 +459,13 @@ TEST(GrpcLife, AClientOfHttp1GetsAnExplanation) {
 // Lets everything pass, and remembers nothing.
 class GenerousStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override {
+  store::Completion Submit(store::StoreCall& call) override {
     call.ok = call.allowed = true;
-    for (store::Use& use : call.uses) use.verdict = {.limit = use.limit->cap()};
+    for (store::KeyUse& use : call.uses) use.verdict = {.limit = use.limit->cap()};
     return store::Completion::kNow;
   }
-  void SubmitBatch(std::span<store::Call* const> calls) override {
-    for (store::Call* call : calls) Submit(*call);
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override {
+    for (store::StoreCall* call : calls) Submit(*call);
   }
 };
 

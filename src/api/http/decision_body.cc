@@ -25,7 +25,7 @@ std::size_t RoomFor(const match::MatchedLimit& matched) {
 }
 
 void AppendLimit(const CheckRequest& check, std::size_t i, JsonText& text) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   const Verdict& verdict = use.verdict;
   const Micros wait = WaitOf(verdict);
@@ -52,7 +52,7 @@ void AppendLimit(const CheckRequest& check, std::size_t i, JsonText& text) {
 
 // A rule with `headers: false` is named only where it denies.
 bool Hides(const CheckRequest& check, std::size_t i) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const rules::Rule* const rule = check.matched(i).rule;
   if (rule == nullptr || rule->headers) return false;
   return use.mode == Mode::kShadow || use.verdict.outcome == Outcome::kAllowed;
@@ -71,7 +71,7 @@ void AppendLimits(const CheckRequest& check, JsonText& text) {
 
 void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpAnswer& answer,
                     std::string& out) {
-  const store::Use* const use = ReportedUse(check);
+  const store::KeyUse* const use = ReportedUse(check);
   const rules::Rule* const rule =
       use == nullptr ? nullptr : check.matched(check.decision.index).rule;
   const bool known = use != nullptr && IsKnown(check);
@@ -147,7 +147,7 @@ void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
   ReceiptSigner& receipts = HttpCallOf(part).loop.receipts();
   receipts.Begin(now);
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     if (!TookNothing(use.receipt)) {
       receipts.Add(use.key, *use.limit, use.receipt,
                    {.measured = IsMeasured(part, i),

@@ -110,11 +110,11 @@ std::optional<Limit> ReadLimit(JsonFields& fields, LimitCache& kept) {
     return std::nullopt;
   }
   switch (algo::InfoOf(*algorithm).kind) {
-    case algo::Kind::kBucket:
+    case algo::AlgorithmKind::kBucket:
       return ReadBucket(fields, kept, *algorithm);
-    case algo::Kind::kWindow:
+    case algo::AlgorithmKind::kWindow:
       return ReadWindow(fields, kept, *algorithm);
-    case algo::Kind::kSlots:
+    case algo::AlgorithmKind::kSlots:
       return ReadConcurrency(fields, kept);
   }
   return std::nullopt;

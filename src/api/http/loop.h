@@ -85,7 +85,7 @@ class HttpLoop {
   std::vector<char> room_;
   std::vector<Attribute> attributes_;
   identity::Caller caller_;
-  identity::KeyDigest::Room shown_{};
+  identity::KeyDigest::Buffer shown_{};
   std::uint64_t random_;
 };
 

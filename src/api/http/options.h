@@ -41,7 +41,7 @@ struct ProxyHeader {
 struct HttpOptions {
   wire::HttpLimits limits;
   /// Requests of one session that may wait for a store.
-  std::size_t max_pending = transport::kUsualMaxPending;
+  std::size_t max_pending = transport::kDefaultMaxPending;
   HeaderStyle header_style = HeaderStyle::kXRateLimit;
   /// Up to so much is added to Retry-After, so that denied clients don't come back together.
   int retry_after_jitter_percent = 0;

@@ -198,7 +198,7 @@ void AnswerInspect(HttpCall& call, std::string& out) {
   json.BeginObject().Key("limits").BeginArray();
   std::string name;
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::Use& use = check.uses()[i];
+    const store::KeyUse& use = check.uses()[i];
     const match::MatchedLimit& matched = check.matched(i);
     json.BeginObject();
     json.Key("key").String((name.clear(), AppendKeyName(use.key, name), name));

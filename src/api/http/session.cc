@@ -72,7 +72,7 @@ void HttpSession::Receive(std::string_view bytes) {
 }
 
 bool HttpSession::in_request() const {
-  return pending_ < loop_.options().max_pending && pause_ == transport::Pause::kNone &&
+  return pending_ < loop_.options().max_pending && pause_ == transport::PauseReason::kNone &&
          (reader_.in_request() || !backlog_.empty());
 }
 
@@ -83,7 +83,7 @@ std::size_t HttpSession::held_bytes() const {
 
 void HttpSession::Resume() {
   if (stream_) return;
-  if (!closing_ && (pause_ != transport::Pause::kNone || !backlog_.empty())) ReadBacklog();
+  if (!closing_ && (pause_ != transport::PauseReason::kNone || !backlog_.empty())) ReadBacklog();
 }
 
 // A request that has begun may end; one that has not is not waited for.
@@ -109,10 +109,10 @@ void HttpSession::Read(std::string_view& bytes) {
 
 void HttpSession::RunRequests(std::string_view& bytes) {
   while (!closing_ && !stream_ && HasRoomForCall(loop_.options().max_pending)) {
-    if (awaits_work_) pause_ = transport::Pause::kWork;
-    if (!bytes.empty() && output_.size() + held_replies() >= kMostOutput)
-      pause_ = transport::Pause::kOutput;
-    if (pause_ != transport::Pause::kNone || (!bytes.empty() && !MayRun(batched()))) return;
+    if (awaits_work_) pause_ = transport::PauseReason::kWork;
+    if (!bytes.empty() && output_.size() + held_replies() >= kMaxOutput)
+      pause_ = transport::PauseReason::kOutput;
+    if (pause_ != transport::PauseReason::kNone || (!bytes.empty() && !MayRun(batched()))) return;
     switch (reader_.Read(bytes)) {
       case HttpReader::Status::kRequest:
         Answer(reader_.request());
@@ -125,8 +125,8 @@ void HttpSession::RunRequests(std::string_view& bytes) {
         break;
       case HttpReader::Status::kError:
         loop_.services().counters().protocol_errors[Protocol::kHttp].Add();
-        if (reader_.error().status == 431) transport().CountExceeded(transport::Bound::kHeaderSize);
-        if (reader_.error().status == 413) transport().CountExceeded(transport::Bound::kBodySize);
+        if (reader_.error().status == 431) transport().CountExceeded(transport::ResourceBound::kHeaderSize);
+        if (reader_.error().status == 413) transport().CountExceeded(transport::ResourceBound::kBodySize);
         Refuse(ProblemOf(reader_.error()), {});
         break;
       case HttpReader::Status::kMore:

@@ -138,13 +138,13 @@ TEST_F(HttpSessionTest, PastTheMostThatMayWaitRequestsAreKeptAndAnsweredLater) {
   Start();
   store_.answers_later = true;
   std::string bytes;
-  for (std::size_t i = 0; i < transport::kUsualMaxPending + 10; ++i) bytes += kCheckPath;
+  for (std::size_t i = 0; i < transport::kDefaultMaxPending + 10; ++i) bytes += kCheckPath;
   Send(bytes);
-  EXPECT_EQ(session_->pending(), transport::kUsualMaxPending);
+  EXPECT_EQ(session_->pending(), transport::kDefaultMaxPending);
   EXPECT_FALSE(session_->in_request()) << "it is the store that is slow, not the client";
-  store_.Answer(transport::kUsualMaxPending);
+  store_.Answer(transport::kDefaultMaxPending);
   store_.Answer(10);
-  EXPECT_EQ(Count(Taken(), "HTTP/1.1 200 OK"), transport::kUsualMaxPending + 10);
+  EXPECT_EQ(Count(Taken(), "HTTP/1.1 200 OK"), transport::kDefaultMaxPending + 10);
 }
 
 TEST_F(HttpSessionTest, HowManyMayWaitCanBeConfigured) {
@@ -163,11 +163,11 @@ TEST_F(HttpSessionTest, HowManyMayWaitCanBeConfigured) {
 TEST_F(HttpSessionTest, WhoTakesNoAnswersGetsNoMoreThanSoManyAndAllOfThemInTheEnd) {
   constexpr std::string_view kLarge = "GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n";
   const std::string once = Send(kLarge);
-  const std::size_t count = 3 * HttpSession::kMostOutput / once.size();
+  const std::size_t count = 3 * HttpSession::kMaxOutput / once.size();
   std::string requests;
   for (std::size_t i = 0; i < count; ++i) requests += kLarge;
   std::string heard = Send(requests + "GET /li");
-  EXPECT_LT(heard.size(), HttpSession::kMostOutput + once.size());
+  EXPECT_LT(heard.size(), HttpSession::kMaxOutput + once.size());
   EXPECT_FALSE(session_->in_request()) << "it is not for the client to go on";
   while (session_->held_back()) {
     session_->Resume();
@@ -224,12 +224,12 @@ TEST_F(HttpSessionTest, ASessionAsksNoMoreThanItsShareOfTheStoresQueue) {
   }
   EXPECT_EQ(Send(bytes), "");
   EXPECT_EQ(store_.waiting(), store::StoreQueue::kFirstLimit / 16);
-  EXPECT_EQ(session_->pause(), transport::Pause::kStore);
+  EXPECT_EQ(session_->pause(), transport::PauseReason::kStore);
   EXPECT_FALSE(session_->in_request()) << "it waits for us";
   std::size_t answered = 0;
   for (; store_.waiting() > 0; ++answered) store_.Answer(1);
   EXPECT_EQ(answered, 20U);
-  EXPECT_EQ(session_->pause(), transport::Pause::kNone);
+  EXPECT_EQ(session_->pause(), transport::PauseReason::kNone);
 }
 
 TEST_F(HttpSessionTest, WhatASessionHoldsIsCounted) {
@@ -245,13 +245,13 @@ TEST_F(HttpSessionTest, WhoNeverWaitsIsCutOff) {
   Start();
   store_.answers_later = true;
   std::string many;
-  for (std::size_t i = 0; i < transport::kUsualMaxPending; ++i) many += kCheckPath;
+  for (std::size_t i = 0; i < transport::kDefaultMaxPending; ++i) many += kCheckPath;
   while (many.size() <= HttpSession::kMaxBacklog) many += std::string(many);
   Send(many);
   Send(many);
   EXPECT_TRUE(session_->closing());
   EXPECT_EQ(services_.call_counters.protocol_errors[Protocol::kHttp], 1U);
-  store_.Answer(transport::kUsualMaxPending);
+  store_.Answer(transport::kDefaultMaxPending);
   EXPECT_THAT(Taken(), HasSubstr("TOO_MANY_PENDING"));
 }
 

@@ -70,7 +70,7 @@ void AddAdjustment(const HttpLoop& loop, const ReceiptContents& receipt, const T
 void NoteLimits(HttpCall::Part& part) {
   HttpCall& call = HttpCallOf(part);
   JsonWriter json(part.text);
-  for (const store::Use& use : part.check.uses()) {
+  for (const store::KeyUse& use : part.check.uses()) {
     if (!part.text.empty()) part.text += ',';
     json.BeginObject();
     json.Key("limit").Int(use.verdict.limit);

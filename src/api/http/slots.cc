@@ -27,7 +27,7 @@ bool ReadSlot(JsonFields& fields, CheckRequest& check) {
 }
 
 bool HoldsSlot(const CheckRequest& check) {
-  for (const store::Use& use : check.uses()) {
+  for (const store::KeyUse& use : check.uses()) {
     if (use.receipt.slot != 0) return true;
   }
   return false;

@@ -17,7 +17,7 @@ namespace {
 using limiter::CheckRequest;
 
 void AppendLimit(const CheckRequest& check, std::size_t i, JsonWriter& json) {
-  const store::Use& use = check.uses()[i];
+  const store::KeyUse& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   const bool rejects = matched.limit->reject_all;
   json.BeginObject();

@@ -35,7 +35,7 @@ struct RespCall final : CheckCall {
 class RespLoop {
  public:
   /// `max_pending`: requests of one session that may wait for a store.
-  explicit RespLoop(ServerServices& services, std::size_t max_pending = transport::kUsualMaxPending,
+  explicit RespLoop(ServerServices& services, std::size_t max_pending = transport::kDefaultMaxPending,
                     const RequestLimitBounds& bounds = {},
                     envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains)
       : services_(services),
@@ -67,7 +67,7 @@ class RespLoop {
   CheckBatch batch_;
   CallPool<RespCall> calls_;
   std::vector<std::string_view> shown_;
-  std::vector<identity::KeyDigest::Room> rooms_;
+  std::vector<identity::KeyDigest::Buffer> rooms_;
   std::string refusal_;
 };
 

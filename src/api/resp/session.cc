@@ -92,7 +92,7 @@ void RespSession::Receive(std::string_view bytes) {
 }
 
 bool RespSession::in_request() const {
-  return pending_ < loop_.max_pending() && pause_ == transport::Pause::kNone &&
+  return pending_ < loop_.max_pending() && pause_ == transport::PauseReason::kNone &&
          reader_.unread() > 0;
 }
 
@@ -102,7 +102,7 @@ std::size_t RespSession::held_bytes() const {
 }
 
 void RespSession::Resume() {
-  if (!closing_ && (draining_ || reader_.unread() > 0 || pause_ != transport::Pause::kNone)) {
+  if (!closing_ && (draining_ || reader_.unread() > 0 || pause_ != transport::PauseReason::kNone)) {
     RunCommands();
   }
 }
@@ -118,18 +118,18 @@ void RespSession::RunCommands() {
   BeginWork();
   while (!closing_ && HasRoomForCall(loop_.max_pending())) {
     if (awaits_work_) {
-      pause_ = transport::Pause::kWork;
+      pause_ = transport::PauseReason::kWork;
       break;
     }
     if (reader_.unread() > 0) {
-      if (output_.size() + held_replies() >= kMostOutput) pause_ = transport::Pause::kOutput;
-      if (pause_ != transport::Pause::kNone || !MayRun(batched())) break;
+      if (output_.size() + held_replies() >= kMaxOutput) pause_ = transport::PauseReason::kOutput;
+      if (pause_ != transport::PauseReason::kNone || !MayRun(batched())) break;
     }
     const Status status = reader_.Next();
     if (status == Status::kCommand) {
       RunCommand(reader_.arguments());
     } else if (status == Status::kError) {
-      if (reader_.is_too_large()) transport().CountExceeded(transport::Bound::kBodySize);
+      if (reader_.is_too_large()) transport().CountExceeded(transport::ResourceBound::kBodySize);
       Refuse("ERR " + reader_.error());
     } else {
       closing_ = draining_;

@@ -28,19 +28,19 @@ using ::testing::StartsWith;
 // Lets everything pass, at once or later, and remembers nothing.
 class GenerousStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override {
+  store::Completion Submit(store::StoreCall& call) override {
     call.ok = call.allowed = true;
-    for (store::Use& use : call.uses) use.verdict = {.limit = use.limit->cap()};
+    for (store::KeyUse& use : call.uses) use.verdict = {.limit = use.limit->cap()};
     if (!answers_later) return store::Completion::kNow;
     call.pending = true;
     waiting_.push_back(&call);
     return store::Completion::kLater;
   }
-  void SubmitBatch(std::span<store::Call* const> calls) override {
-    for (store::Call* call : calls) Submit(*call);
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override {
+    for (store::StoreCall* call : calls) Submit(*call);
   }
   void AnswerAll() {
-    for (store::Call* call : waiting_) {
+    for (store::StoreCall* call : waiting_) {
       call->pending = false;
       call->on_done(*call, call->context);
     }
@@ -50,7 +50,7 @@ class GenerousStore final : public store::Store {
   bool answers_later = false;
 
  private:
-  std::vector<store::Call*> waiting_;
+  std::vector<store::StoreCall*> waiting_;
 };
 
 constexpr std::string_view kThrottle = "CL.THROTTLE k 2 1 60\r\n";
@@ -142,12 +142,12 @@ TEST_F(RespSessionTest, WhoTakesNoRepliesGetsNoMoreThanSoManyAndAllOfThemInTheEn
   const std::string once = Send("COMMAND DOCS\r\n");
   std::string commands;
   std::string expected;
-  for (std::size_t i = 0; i < 2 * RespSession::kMostOutput / once.size(); ++i) {
+  for (std::size_t i = 0; i < 2 * RespSession::kMaxOutput / once.size(); ++i) {
     commands += "COMMAND DOCS\r\n";
     expected += once;
   }
   std::string heard = Send(commands + "PI");
-  EXPECT_LT(heard.size(), RespSession::kMostOutput + once.size());
+  EXPECT_LT(heard.size(), RespSession::kMaxOutput + once.size());
   EXPECT_FALSE(session_->in_request()) << "it is not for the client to go on";
   while (session_->held_back()) {
     session_->Resume();
@@ -208,17 +208,17 @@ TEST_F(RespSessionTest, CommandsBeyondThoseThatMayWaitAreKeptUntilSomeAreAnswere
   store_.answers_later = true;
   constexpr std::size_t kMore = 500;
   std::string bytes;
-  for (std::size_t i = 0; i < transport::kUsualMaxPending + kMore; ++i) bytes += kThrottle;
+  for (std::size_t i = 0; i < transport::kDefaultMaxPending + kMore; ++i) bytes += kThrottle;
   bytes += "PING\r\n";
   EXPECT_EQ(Send(bytes), "");
-  EXPECT_EQ(store_.waiting(), transport::kUsualMaxPending);
+  EXPECT_EQ(store_.waiting(), transport::kDefaultMaxPending);
   EXPECT_FALSE(session_->in_request()) << "it is not the client who is slow";
   EXPECT_EQ(Send("PING 2\r\n"), "");
   store_.Answer(1);
-  EXPECT_EQ(store_.waiting(), transport::kUsualMaxPending);
+  EXPECT_EQ(store_.waiting(), transport::kDefaultMaxPending);
   while (store_.waiting() > 0) store_.Answer(100);
   const std::string replies = Taken();
-  EXPECT_EQ(services_.answers, transport::kUsualMaxPending + kMore);
+  EXPECT_EQ(services_.answers, transport::kDefaultMaxPending + kMore);
   EXPECT_THAT(replies, StartsWith("*5\r\n:0\r\n"));
   EXPECT_THAT(replies.substr(replies.size() - 14), "+PONG\r\n$1\r\n2\r\n");
 }
@@ -248,7 +248,7 @@ TEST_F(RespSessionTest, AnEndlessRequestIsCutOff) {
   }
   EXPECT_TRUE(session_->closing());
   EXPECT_LT(sent, 2 * RespSession::kMaxBacklog);
-  store_.Answer(transport::kUsualMaxPending);
+  store_.Answer(transport::kDefaultMaxPending);
   EXPECT_THAT(Taken(), HasSubstr("too many commands without waiting for an answer"));
   EXPECT_EQ(session_->pending(), 0U);
 }
@@ -271,15 +271,15 @@ TEST_F(RespSessionTest, DrainingEndsAnIdleSessionAtOnce) {
 TEST_F(RespSessionTest, DrainingAnswersAllThatHasArrived) {
   store_.answers_later = true;
   std::string bytes;
-  for (std::size_t i = 0; i < transport::kUsualMaxPending + 10; ++i) bytes += kThrottle;
+  for (std::size_t i = 0; i < transport::kDefaultMaxPending + 10; ++i) bytes += kThrottle;
   Send(bytes);
   session_->Drain();
   EXPECT_FALSE(session_->closing());
-  store_.Answer(transport::kUsualMaxPending);
+  store_.Answer(transport::kDefaultMaxPending);
   EXPECT_TRUE(session_->closing());
-  store_.Answer(transport::kUsualMaxPending);
+  store_.Answer(transport::kDefaultMaxPending);
   EXPECT_EQ(session_->pending(), 0U);
-  EXPECT_EQ(services_.answers, transport::kUsualMaxPending + 10);
+  EXPECT_EQ(services_.answers, transport::kDefaultMaxPending + 10);
 }
 
 TEST_F(RespSessionTest, AFailingStoreIsAnErrorForOneCommandOnly) {
@@ -426,7 +426,7 @@ TEST(RespSession, AFloodRunsNoMoreCommandsInATurnThanItsShare) {
   for (int i = 0; i < 100; ++i) bytes += "PING\r\n";
   session.Receive(bytes);
   EXPECT_EQ(session.output().size(), 10 * std::string_view("+PONG\r\n").size());
-  EXPECT_EQ(session.pause(), transport::Pause::kTurn);
+  EXPECT_EQ(session.pause(), transport::PauseReason::kTurn);
   EXPECT_FALSE(session.in_request()) << "it waits for us";
   EXPECT_EQ(transport.RunTurns(session), 9U);
   EXPECT_EQ(session.output().size(), 100 * std::string_view("+PONG\r\n").size());
@@ -446,13 +446,13 @@ TEST(RespSession, ASessionAsksNoMoreThanItsShareOfTheStoresQueue) {
   for (int i = 0; i < 100; ++i) bytes += "CL.THROTTLE key 100000 1 60\r\n";
   session.Receive(bytes);
   EXPECT_EQ(store.waiting(), store::StoreQueue::kFirstLimit / 8);
-  EXPECT_EQ(session.pause(), transport::Pause::kStore);
+  EXPECT_EQ(session.pause(), transport::PauseReason::kStore);
   EXPECT_FALSE(session.MayAskStore());
   while (store.waiting() > 0) {
     store.Answer(1);
     EXPECT_LE(store.waiting(), store::StoreQueue::kFirstLimit / 8);
   }
-  EXPECT_EQ(session.pause(), transport::Pause::kNone);
+  EXPECT_EQ(session.pause(), transport::PauseReason::kNone);
   EXPECT_EQ(session.pending(), 0U);
   EXPECT_EQ(std::ranges::count(session.output(), '*'), 100);
 }

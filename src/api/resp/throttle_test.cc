@@ -101,7 +101,7 @@ class ThrottleTest : public ::testing::Test {
   testing::DelayedStore store_;
   testing::FakeServices services_{store_};
   testing::FakeTransport transport_;
-  RespLoop loop_{services_, transport::kUsualMaxPending, {}, envoy::NegativeHits::kOn};
+  RespLoop loop_{services_, transport::kDefaultMaxPending, {}, envoy::NegativeHits::kOn};
   RespSession session_{loop_, transport_, {.address = "127.0.0.1", .is_local = true}};
 };
 
@@ -149,7 +149,7 @@ TEST_F(ThrottleTest, ANegativeQuantityIsRefusedUnlessItIsSwitchedOn) {
   Throttle("k", numbers, 5);
   for (const envoy::NegativeHits setting :
        {envoy::NegativeHits::kOff, envoy::NegativeHits::kEnvoyDomains}) {
-    RespLoop loop(services_, transport::kUsualMaxPending, {}, setting);
+    RespLoop loop(services_, transport::kDefaultMaxPending, {}, setting);
     RespSession session(loop, transport_, {.address = "127.0.0.1", .is_local = true});
     for (int i = 0; i < 20; ++i) {
       std::string bytes;

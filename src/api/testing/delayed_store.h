@@ -14,7 +14,7 @@ namespace sluice::api::testing {
 /// A store that can be configured to complete calls later, or to fail them.
 class DelayedStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override {
+  store::Completion Submit(store::StoreCall& call) override {
     ++submitted_;
     last_timeout = call.timeout;
     if (!answers_later) return CompleteNow(call);
@@ -22,14 +22,14 @@ class DelayedStore final : public store::Store {
     waiting_.push_back(&call);
     return store::Completion::kLater;
   }
-  void SubmitBatch(std::span<store::Call* const> calls) override {
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override {
     if (!calls.empty()) batches.push_back(calls.size());
-    for (store::Call* call : calls) Submit(*call);
+    for (store::StoreCall* call : calls) Submit(*call);
   }
   /// Completes up to `count` waiting calls, in order or in reverse.
   void Answer(std::size_t count, bool last_first = false) {
     for (; count > 0 && !waiting_.empty(); --count) {
-      store::Call& call = last_first ? *waiting_.back() : *waiting_.front();
+      store::StoreCall& call = last_first ? *waiting_.back() : *waiting_.front();
       last_first ? waiting_.pop_back() : waiting_.pop_front();
       CompleteNow(call);
       call.on_done(call, call.context);
@@ -45,7 +45,7 @@ class DelayedStore final : public store::Store {
   Micros last_timeout{0};            ///< Of the call submitted last; 0: it had none of its own.
 
  private:
-  store::Completion CompleteNow(store::Call& call) {
+  store::Completion CompleteNow(store::StoreCall& call) {
     call.pending = false;
     if (!failure) return model_.Submit(call);
     call.ok = false;
@@ -54,7 +54,7 @@ class DelayedStore final : public store::Store {
   }
 
   store::testing::ModelStore model_;
-  std::deque<store::Call*> waiting_;
+  std::deque<store::StoreCall*> waiting_;
   std::size_t submitted_ = 0;
 };
 

@@ -23,7 +23,7 @@ class ShareTransport final : public transport::Transport {
   /// turns that took.
   std::size_t RunTurns(transport::Session& session) {
     std::size_t turns = 0;
-    while (session.pause() == transport::Pause::kTurn) {
+    while (session.pause() == transport::PauseReason::kTurn) {
       share_.Renew(std::chrono::seconds(1));
       session.Resume();
       ++turns;

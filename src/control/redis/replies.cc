@@ -38,7 +38,7 @@ std::optional<Error> ErrorOf(const redis::CallResult& result) {
   if (!result) {
     const redis::CallError& error = result.error();
     return Error{
-        error.ran == redis::Ran::kNotSent ? ErrorCode::kStoreUnavailable : ErrorCode::kStoreTimeout,
+        error.ran == redis::Execution::kNotSent ? ErrorCode::kStoreUnavailable : ErrorCode::kStoreTimeout,
         error.message};
   }
   if (!result.reply().is_error()) return std::nullopt;

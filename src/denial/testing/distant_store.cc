@@ -5,18 +5,18 @@
 
 namespace sluice::denial::testing {
 
-using store::Call;
 using store::Completion;
+using store::StoreCall;
 
-Completion DistantStore::Submit(Call& call) {
+Completion DistantStore::Submit(StoreCall& call) {
   ++calls;
   call.pending = true;
   under_way_.push_back({.call = &call, .submitted = now});
   return Completion::kLater;
 }
 
-void DistantStore::SubmitBatch(std::span<Call* const> batch) {
-  for (Call* call : batch) Submit(*call);
+void DistantStore::SubmitBatch(std::span<StoreCall* const> batch) {
+  for (StoreCall* call : batch) Submit(*call);
 }
 
 void DistantStore::RunOne() {
@@ -44,7 +44,7 @@ void DistantStore::ForgetAll() { *model_ = std::make_unique<store::testing::Mode
 
 void DistantStore::Run(UnderWay& one) {
   one.has_run = true;
-  Call& call = *one.call;
+  StoreCall& call = *one.call;
   call.now = now;
   if (fails) {
     call.ok = false;
@@ -70,12 +70,14 @@ bool DistantStore::Answer(std::size_t index) {
   return true;
 }
 
-void Asked::Submit(store::Store& store, std::vector<store::Use> its_uses,
+void Asked::Submit(store::Store& store, std::vector<store::KeyUse> its_uses,
                    store::Operation operation, Micros timeout) {
   uses = std::move(its_uses);
   call = {.operation = operation, .uses = uses, .timeout = timeout};
   call.context = this;
-  call.on_done = [](Call& /*call*/, void* context) { ++static_cast<Asked*>(context)->times_done; };
+  call.on_done = [](StoreCall& /*call*/, void* context) {
+    ++static_cast<Asked*>(context)->times_done;
+  };
   answered = store.Submit(call);
 }
 

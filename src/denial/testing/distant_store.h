@@ -17,8 +17,8 @@ namespace sluice::denial::testing {
 /// The judge of the stores, behind a network: calls run and are answered when the test says so.
 class DistantStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> batch) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> batch) override;
 
   /// Runs the oldest call that has not run; its answer is on its way.
   void RunOne();
@@ -44,12 +44,12 @@ class DistantStore final : public store::Store {
   std::optional<ErrorCode> fails;
   int calls = 0;
   /// Called after every call that has run.
-  std::function<void(const store::Call&)> on_run;
+  std::function<void(const store::StoreCall&)> on_run;
 
  private:
   using Model = std::unique_ptr<store::testing::ModelStore>;
   struct UnderWay {
-    store::Call* call;
+    store::StoreCall* call;
     WallTime submitted{};
     bool has_run = false;
     bool is_lost = false;
@@ -65,12 +65,12 @@ class DistantStore final : public store::Store {
 
 /// A call with all that it points to. It must stay where it is until it is answered.
 struct Asked {
-  std::vector<store::Use> uses;
-  store::Call call;
+  std::vector<store::KeyUse> uses;
+  store::StoreCall call;
   store::Completion answered{};
   int times_done = 0;
 
-  void Submit(store::Store& store, std::vector<store::Use> its_uses, store::Operation operation,
+  void Submit(store::Store& store, std::vector<store::KeyUse> its_uses, store::Operation operation,
               Micros timeout);
   [[nodiscard]] bool at_once() const { return answered == store::Completion::kNow; }
   [[nodiscard]] bool allowed() const { return call.ok && call.allowed; }

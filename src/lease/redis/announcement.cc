@@ -16,7 +16,7 @@ void AppendSized(std::string_view text, std::string& out) {
   out += text;
 }
 
-/// Takes texts from the front; false: something is missing.
+/// Removes texts from the front; returns false if the message is truncated.
 bool TakeSized(std::string_view& rest, std::string_view& text) {
   if (rest.size() < 2) return false;
   const std::size_t size =
@@ -40,7 +40,7 @@ bool Announcement::Add(AnnouncementKind kind, const Key& key) {
   const std::size_t before = bytes_.size();
   bytes_ += static_cast<char>(kind);
   for (const std::string_view part : {key.scope, key.tag, key.rest}) AppendSized(part, bytes_);
-  // If two differ and have one hash, the second is dropped: announcements may be lost.
+  // On a hash collision the second entry is dropped: announcements may be lost.
   const std::size_t hash = std::hash<std::string_view>()(std::string_view(bytes_).substr(before));
   const bool is_known = std::find(hashes_.begin(), hashes_.end(), hash) != hashes_.end();
   const bool fits = bytes_.size() <= kMostBytes && hashes_.size() < kMaxEntries;

@@ -9,8 +9,7 @@
 
 #include "base/key.h"
 
-/// Announcements of nodes about keys that they lease: several keys in one message. Bytes
-/// in, bytes out.
+/// Announcements between nodes about leased keys: several keys in one message. Bytes in, bytes out.
 namespace sluice::lease {
 
 enum class AnnouncementKind : char {
@@ -18,7 +17,7 @@ enum class AnnouncementKind : char {
   kChanged = 'c',  ///< Denied calls of the key may pass now.
 };
 
-/// A message in the making.
+/// Builder of a message.
 class Announcement {
  public:
   explicit Announcement(std::uint64_t sender);
@@ -35,11 +34,11 @@ class Announcement {
   static constexpr std::size_t kMaxEntries = 256;
 
   std::string bytes_;
-  std::vector<std::size_t> hashes_;  ///< Of each of the kind.
+  std::vector<std::size_t> hashes_;  ///< Of each entry.
 };
 
-/// Visits all kind of a message, unless `self` sent it. Ignores the rest of a message from the
-/// first byte that is malformed.
+/// Visits all entries of a message, unless `self` sent it. Ignores the rest of a message from the
+/// first malformed byte on.
 void ReadAnnouncement(std::string_view message, std::uint64_t self,
                       const std::function<void(AnnouncementKind kind, const Key& key)>& visit);
 

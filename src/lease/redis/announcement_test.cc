@@ -72,7 +72,7 @@ TEST(AnnouncementTest, AMessageIsBounded) {
   EXPECT_EQ(Read(large.bytes()).size(), 1U);
 }
 
-TEST(AnnouncementTest, WhatIsCutOffOrDamagedIsReadUpToThere) {
+TEST(AnnouncementTest, ADamagedMessageIsReadUpToTheDamage) {
   Announcement kind(kSender);
   kind.Add(AnnouncementKind::kChanged, {.scope = "s", .tag = "one"});
   const std::size_t first = kind.bytes().size();

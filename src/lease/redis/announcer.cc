@@ -27,7 +27,7 @@ void Announcer::Publish() {
   resp::AppendCommand(command_, {"PUBLISH", kChannel, news_.bytes()});
   news_.Clear();
   due_ = SteadyTime::max();
-  // In a cluster every server passes it on to all others.
+  // In a cluster every server forwards it to all others.
   route_ = {.slot = service_.has_slots() ? redis::SlotOf(kChannel) : std::uint16_t{0}};
   service_.Send(route_, command_, loop_.Now() + kPublishTimeout, [](const redis::Answer&) {});
 }

@@ -13,15 +13,15 @@
 
 namespace sluice::lease {
 
-/// Where nodes at one Redis hear of each other's keys. No limit's key is called so: those go on
-/// with a brace.
+/// The Pub/Sub channel of announcements. Not the name of any limit's key: those continue with a
+/// brace.
 inline constexpr std::string_view kChannel = "sluice:v1:leases";
 
-/// Announces keys to the other nodes at this Redis, by PUBLISH: recalls within a millisecond,
-/// changes within twenty, all that came up meanwhile in one message. What is too much for one, and
-/// what Redis does not take, is dropped: correctness does not depend on it.
+/// Announces keys to the other nodes at this Redis by PUBLISH: recalls within a millisecond,
+/// changes within twenty, collected in one message. Entries beyond the size of a message, and
+/// failed publications, are dropped: correctness does not depend on them.
 ///
-/// Lives on its loop's thread; `service` must outlive it, and be closed before it goes.
+/// Lives on its loop's thread. `service` must outlive it, and be closed before its destruction.
 class Announcer {
  public:
   Announcer(net::Loop& loop, redis::Service& service, std::uint64_t node);

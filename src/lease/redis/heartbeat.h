@@ -11,8 +11,9 @@
 
 namespace sluice::lease {
 
-/// The number of processes at one Redis: a higher count counts at once, a lower one only after
-/// kConfirmation, since not all peers have been counted yet when Redis has just come back. Pure.
+/// The number of processes that use one Redis. An increase takes effect immediately, a decrease
+/// after kConfirmation, because not all peers have registered yet when Redis has just restarted.
+/// Pure.
 class PeerCount {
  public:
   static constexpr Micros kConfirmation = std::chrono::seconds(30);
@@ -37,16 +38,15 @@ class ClockOffset {
   Micros ahead_{0};
 };
 
-/// Receives the number of processes at this Redis, and how far its clock is ahead of this
-/// machine's.
+/// Receives the number of processes that use this Redis, and how far its clock is ahead.
 using HeartbeatListener = std::function<void(std::uint32_t peers, Micros clock_ahead)>;
 
-/// Registers this process with its peers at the same Redis, once a second, and counts them. All are
-/// members of one sorted set, with the time of their last heartbeat by Redis' clock; after three
-/// seconds without one a process is not counted. While Redis fails the last count stands. The
-/// answer also has Redis' time.
+/// Registers this process at Redis once a second and counts its peers. Processes are members of a
+/// sorted set, with the time of their last heartbeat by Redis' clock; a process without a heartbeat
+/// for three seconds is not counted. While Redis fails, the last count stays. The reply also has
+/// Redis' time.
 ///
-/// Lives on its loop's thread; `service` must outlive it, and be closed before it goes.
+/// Lives on its loop's thread. `service` must outlive it, and be closed before its destruction.
 class Heartbeat {
  public:
   Heartbeat(net::Loop& loop, redis::Service& service, HeartbeatListener on_answer);

@@ -9,21 +9,21 @@ using std::chrono::seconds;
 
 constexpr SteadyTime kStart{seconds(1000)};
 
-TEST(PeerCountTest, MoreAreBelievedAtOnce) {
+TEST(PeerCountTest, AnIncreaseTakesEffectImmediately) {
   PeerCount count;
   EXPECT_EQ(count.Update(1, kStart), 1U);
   EXPECT_EQ(count.Update(4, kStart + seconds(1)), 4U);
   EXPECT_EQ(count.Update(9, kStart + seconds(2)), 9U);
 }
 
-TEST(PeerCountTest, FewerAreBelievedAfterAWhile) {
+TEST(PeerCountTest, ADecreaseTakesEffectAfterConfirmation) {
   PeerCount count;
   EXPECT_EQ(count.Update(4, kStart), 4U);
   EXPECT_EQ(count.Update(1, kStart + seconds(5)), 4U);
   EXPECT_EQ(count.Update(3, kStart + PeerCount::kConfirmation), 3U);
 }
 
-TEST(PeerCountTest, ThereIsAlwaysOne) { EXPECT_EQ(PeerCount().Update(0, kStart), 1U); }
+TEST(PeerCountTest, CountsAtLeastOne) { EXPECT_EQ(PeerCount().Update(0, kStart), 1U); }
 
 constexpr WallTime kNoon{seconds(1'900'000'000)};
 using std::chrono::milliseconds;

@@ -12,7 +12,7 @@ namespace sluice::lease {
 /// A task that one loop at a time does for all loops of a process.
 class ExclusiveRole {
  public:
-  /// Returns whether the caller has it from now on.
+  /// Takes the role if it is free. Returns whether the caller has it.
   bool Take() { return !taken_.load() && !taken_.exchange(true); }
   void Leave() { taken_.store(false); }
 

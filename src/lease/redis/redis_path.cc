@@ -31,15 +31,15 @@ RedisPath::RedisPath(net::Loop& loop, const redis::Options& options, NodeLeases&
                       announcer_.Changed(key);
                     },
                 .on_remembered = [this] { Listen(); },
-                .wake = [this](SteadyTime when) { next_expiry_.Set(when); }}),
+                .wake = [this](SteadyTime when) { denial_expiry_.Set(when); }}),
       leased_(denials_, node.table,
               {.now = [] { return SteadyClock::Now(); },
                .recall = [this](const Key& key) { announcer_.Recall(key); },
                .on_held = [this] { OnHeld(); },
-               .wake = [this](SteadyTime when) { next_give_up_.Set(when); }}),
+               .wake = [this](SteadyTime when) { leased_expiry_.Set(when); }}),
       next_sweep_(loop, [this] { Sweep(); }),
-      next_give_up_(loop, [this] { leased_.GiveUp(); }),
-      next_expiry_(loop, [this] { denials_.ExpireCalls(); }) {
+      leased_expiry_(loop, [this] { leased_.ExpireCalls(); }),
+      denial_expiry_(loop, [this] { denials_.ExpireCalls(); }) {
   redis_store_->OnGivenBack(
       [&node](const Key& key) { node.denials.Drop(key, SteadyClock::Now()); });
   if (path_options.on_breaker_change) service_->OnBreakerChange(path_options.on_breaker_change);

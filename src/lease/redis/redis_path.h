@@ -21,21 +21,21 @@
 namespace sluice::lease {
 
 struct RedisPathOptions {
-  /// How long a call may take.
+  /// Timeout of a call.
   Micros deadline = std::chrono::milliseconds(50);
   /// Observes circuit breakers; may be empty.
   redis::BreakerListener on_breaker_change{};
-  /// Observes the number of processes at this Redis, this one included, and Redis' clock. Empty:
-  /// there is no heartbeat, and this process is not counted.
+  /// Observes the peer count (this process included) and Redis' clock. Empty: no heartbeat; this
+  /// process is not counted.
   HeartbeatListener on_heartbeat{};
 };
 
-/// One event loop's path to Redis, for servers and for the library: the client with its circuit
+/// The Redis store of one event loop, for servers and the library: the client with its circuit
 /// breakers, the store with its queue, and in front of it the process's denials and leases.
 ///
-/// One loop at a time sweeps the leases, while tokens are held, and one listens to the other nodes,
-/// from the first lease or denial on: a process that has neither is not woken, and has no further
-/// connection. One sends the heartbeat.
+/// One loop of the process sweeps the leases while tokens are held, one subscribes to the other
+/// nodes' announcements from the first lease or denial on, and one sends the heartbeat. A process
+/// without leases and denials has no subscription and is not woken.
 ///
 /// Lives on its loop's thread. Connects at once. `options` and `node` must outlive it.
 class RedisPath {
@@ -49,16 +49,16 @@ class RedisPath {
 
   /// The store that calls are submitted to.
   [[nodiscard]] LeasedStore& store() { return leased_; }
-  /// The calls that Redis has not answered; null once closed.
+  /// The queue of pending calls; null once closed.
   [[nodiscard]] store::StoreQueue* queue() {
     return redis_store_ ? &redis_store_->queue() : nullptr;
   }
 
-  /// Answers all pending calls and closes all connections. Calls that are submitted meanwhile fail;
-  /// none may be submitted afterwards.
+  /// Completes all pending calls and closes all connections. Calls submitted meanwhile fail; none
+  /// may be submitted afterwards.
   void Close();
 
-  /// From any thread; numbers of one moment may be a little apart.
+  /// May be called from any thread; the counters are not one consistent snapshot.
   [[nodiscard]] redis::Stats RedisStatsApprox() const { return service_->StatsApprox(); }
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const {
     return redis_store_ ? redis_store_->StatsApprox() : store::RedisStoreStats{};
@@ -79,8 +79,8 @@ class RedisPath {
   denial::DenialStore denials_;
   LeasedStore leased_;
   net::Timer next_sweep_;
-  net::Timer next_give_up_;
-  net::Timer next_expiry_;
+  net::Timer leased_expiry_;
+  net::Timer denial_expiry_;
   bool sweeps_ = false;
   std::unique_ptr<redis::Subscription> listener_;
   std::optional<Heartbeat> heartbeat_;

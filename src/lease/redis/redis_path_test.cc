@@ -21,9 +21,9 @@ namespace sluice::lease {
 namespace {
 
 using std::chrono::seconds;
-using store::Call;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
 /// All that a process has, but for the process.
 class Node {
@@ -36,16 +36,17 @@ class Node {
   bool Allows(const Limit& limit, std::int64_t cost = 1) {
     return Run(Operation::kCheck, limit, cost).allowed;
   }
-  Call Run(Operation operation, const Limit& limit, std::int64_t cost = 1, bool leased = true) {
-    Use use;
+  StoreCall Run(Operation operation, const Limit& limit, std::int64_t cost = 1,
+                bool leased = true) {
+    KeyUse use;
     use.key = kKey;
     use.limit = &limit;
     use.cost = cost;
     use.may_lease = leased;
-    Call call{.operation = operation, .uses = {&use, 1}};
+    StoreCall call{.operation = operation, .uses = {&use, 1}};
     bool done = false;
     call.context = &done;
-    call.on_done = [](Call& /*call*/, void* context) { *static_cast<bool*>(context) = true; };
+    call.on_done = [](StoreCall& /*call*/, void* context) { *static_cast<bool*>(context) = true; };
     if (path_.store().Submit(call) == store::Completion::kLater) {
       EXPECT_TRUE(loop_.RunUntil([&] { return done; }, SteadyClock::Now() + seconds(20)));
     }
@@ -53,14 +54,14 @@ class Node {
     return call;
   }
   /// What becomes of a check whose caller waits for so long at most.
-  Call RunWithin(Micros timeout, const Limit& limit) {
-    Use use;
+  StoreCall RunWithin(Micros timeout, const Limit& limit) {
+    KeyUse use;
     use.key = kKey;
     use.limit = &limit;
-    Call call{.operation = Operation::kCheck, .uses = {&use, 1}, .timeout = timeout};
+    StoreCall call{.operation = Operation::kCheck, .uses = {&use, 1}, .timeout = timeout};
     bool done = false;
     call.context = &done;
-    call.on_done = [](Call& /*call*/, void* context) { *static_cast<bool*>(context) = true; };
+    call.on_done = [](StoreCall& /*call*/, void* context) { *static_cast<bool*>(context) = true; };
     if (path_.store().Submit(call) == store::Completion::kLater) {
       EXPECT_TRUE(loop_.RunUntil([&] { return done; }, SteadyClock::Now() + seconds(20)));
     }
@@ -71,7 +72,9 @@ class Node {
   }
   [[nodiscard]] std::uint64_t remembered_denials() const { return node_.denials.answers(); }
   [[nodiscard]] redis::Stats redis_stats() const { return path_.RedisStatsApprox(); }
-  Local Peek(const Limit& limit) { return node_.table.Peek(kKey, limit, 1, loop_.Now()).local; }
+  LeaseDecision Peek(const Limit& limit) {
+    return node_.table.Peek(kKey, limit, 1, loop_.Now()).decision;
+  }
   [[nodiscard]] TableStats stats() const { return node_.table.StatsApprox(); }
   [[nodiscard]] bool holds_any() const { return node_.table.holds_any(); }
 
@@ -112,7 +115,7 @@ class RedisPathTest : public ::testing::Test {
   net::Loop loop_;
 };
 
-TEST_F(RedisPathTest, WhatIsNotNeededGoesBackAndThenNothingIsSwept) {
+TEST_F(RedisPathTest, IdleTokensAreReturnedAndThenSweepingStops) {
   const Limit scarce = *Limit::TokenBucket({.capacity = 1'000, .refill = Rate::PerHour(1)});
   Node node(loop_, server_.ClientOptions());
   EXPECT_TRUE(node.Allows(scarce, 600));  // Less than half is left: what is idle goes back.
@@ -122,7 +125,7 @@ TEST_F(RedisPathTest, WhatIsNotNeededGoesBackAndThenNothingIsSwept) {
   EXPECT_EQ(node.stats().outstanding, 0);
 }
 
-TEST_F(RedisPathTest, WhoNeitherLeasesNorIsDeniedMakesNoConnectionMore) {
+TEST_F(RedisPathTest, WithoutLeasesAndDenialsThereIsNoSubscription) {
   Node node(loop_, server_.ClientOptions());
   node.Run(Operation::kCheck, per_hour_, 1, false);
   EXPECT_EQ(server_.Do("CLIENT LIST TYPE PUBSUB").value().text(), "");
@@ -130,7 +133,7 @@ TEST_F(RedisPathTest, WhoNeitherLeasesNorIsDeniedMakesNoConnectionMore) {
   EXPECT_TRUE(RunUntilListening(1));
 }
 
-TEST_F(RedisPathTest, TokensThatAnotherNodeNeedsAreGivenBack) {
+TEST_F(RedisPathTest, TokensThatAnotherNodeNeedsAreReturned) {
   Node one(loop_, server_.ClientOptions());
   Node other(loop_, server_.ClientOptions());
   EXPECT_TRUE(one.Allows(per_hour_));
@@ -149,9 +152,9 @@ TEST_F(RedisPathTest, AResetReachesANodeThatRemembersADenial) {
   EXPECT_FALSE(one.Allows(limit));  // And tells the store what it spent.
   EXPECT_FALSE(other.Allows(limit));
   ASSERT_TRUE(RunUntilListening(2));
-  while (other.Peek(limit) != Local::kDenied) other.Allows(limit);
+  while (other.Peek(limit) != LeaseDecision::kDenied) other.Allows(limit);
   one.Run(Operation::kReset, limit, 0);
-  EXPECT_TRUE(RunUntil([&] { return other.Peek(limit) == Local::kNeedsLease; }));
+  EXPECT_TRUE(RunUntil([&] { return other.Peek(limit) == LeaseDecision::kNeedsLease; }));
   EXPECT_TRUE(other.Allows(limit));
 }
 
@@ -187,7 +190,7 @@ TEST_F(RedisPathTest, AKeyThatIsDeletedByHandIsFreeWithinASecond) {
   }));
 }
 
-TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortCallersWait) {
+TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortTheTimeouts) {
   redis::testing::TcpProxy proxy(server_.port());
   redis::Options options = server_.ClientOptions();
   options.port = proxy.port();
@@ -203,19 +206,19 @@ TEST_F(RedisPathTest, NothingPassesOnceADenialIsKnownHoweverShortCallersWait) {
     return node.Remembers(limit);
   }));
   for (int i = 0; i < 30; ++i) {
-    const Call call = node.RunWithin(std::chrono::milliseconds(10), limit);
+    const StoreCall call = node.RunWithin(std::chrono::milliseconds(10), limit);
     EXPECT_TRUE(call.ok) << i;
     EXPECT_FALSE(call.allowed) << i;
   }
   proxy.SwallowAll();
   for (int i = 0; i < 30; ++i) {
-    const Call call = node.RunWithin(std::chrono::milliseconds(10), limit);
+    const StoreCall call = node.RunWithin(std::chrono::milliseconds(10), limit);
     EXPECT_TRUE(call.ok && !call.allowed) << i;
   }
   EXPECT_EQ(node.redis_stats().breaker_opened, 0U);
 }
 
-TEST_F(RedisPathTest, WhoMayNotPublishNorSubscribeLeasesAllTheSame) {
+TEST_F(RedisPathTest, LeasesWorkWithoutPermissionToPublishOrSubscribe) {
   server_.Do("ACL SETUSER quiet on >geheim ~sluice:v1:* resetchannels +@all -publish -subscribe");
   redis::Options options = server_.ClientOptions();
   options.username = "quiet";
@@ -229,7 +232,7 @@ TEST_F(RedisPathTest, WhoMayNotPublishNorSubscribeLeasesAllTheSame) {
   EXPECT_TRUE(AllowsSoon(other, 1));
 }
 
-TEST_F(RedisPathTest, ALostSubscriptionHeals) {
+TEST_F(RedisPathTest, ALostSubscriptionIsRestored) {
   Node one(loop_, server_.ClientOptions());
   EXPECT_TRUE(one.Allows(per_hour_));
   ASSERT_TRUE(RunUntilListening(1));
@@ -261,17 +264,17 @@ void ExpectToHear(const std::string& url) {
   service->Close();
 }
 
-TEST(AnnouncerTest, NodesAtAClusterHearEachOther) {
+TEST(AnnouncerTest, NodesAtAClusterReceiveEachOthersAnnouncements) {
   const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
   ExpectToHear(cluster.Url());
 }
 
-TEST(AnnouncerTest, NodesBehindSentinelsHearEachOther) {
+TEST(AnnouncerTest, NodesBehindSentinelsReceiveEachOthersAnnouncements) {
   const redis::testing::SentinelSet set;
   ExpectToHear(set.Url());
 }
 
-TEST(AnnouncerTest, WithAClusterTheNextServerIsAskedIfOneIsNotThere) {
+TEST(AnnouncerTest, WithAClusterTheNextServerIsUsedIfOneIsUnreachable) {
   const redis::testing::RedisCluster cluster(redis::testing::RedisCluster::Replicas::kNone);
   const std::string url = cluster.Url();
   const std::size_t hosts = url.find("://") + 3;

@@ -4,12 +4,12 @@
 
 namespace sluice::lease::testing {
 
-using store::Call;
 using store::Completion;
+using store::KeyUse;
 using store::Operation;
-using store::Use;
+using store::StoreCall;
 
-Completion LendingStore::Submit(Call& call) {
+Completion LendingStore::Submit(StoreCall& call) {
   ++calls;
   call.pending = !answers_at_once;
   if (answers_at_once) {
@@ -20,8 +20,8 @@ Completion LendingStore::Submit(Call& call) {
   return Completion::kLater;
 }
 
-void LendingStore::SubmitBatch(std::span<Call* const> calls_of_batch) {
-  for (Call* call : calls_of_batch) Submit(*call);
+void LendingStore::SubmitBatch(std::span<StoreCall* const> calls_of_batch) {
+  for (StoreCall* call : calls_of_batch) Submit(*call);
 }
 
 void LendingStore::Pump() {
@@ -32,7 +32,7 @@ void LendingStore::Pump() {
 bool LendingStore::PumpOne(std::size_t which) {
   if (waiting_.empty()) return false;
   const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(which % waiting_.size());
-  Call& call = **chosen;
+  StoreCall& call = **chosen;
   waiting_.erase(chosen);
   Run(call);
   call.pending = false;
@@ -41,13 +41,13 @@ bool LendingStore::PumpOne(std::size_t which) {
 }
 
 std::int64_t LendingStore::Left(const std::string& tag, const Limit& limit) {
-  Use use;
+  KeyUse use;
   use.key.tag = tag;
   use.limit = &limit;
   return algo::Left(limit.numbers(), now, Find(use).state);
 }
 
-LendingStore::Stored& LendingStore::Find(const Use& use) {
+LendingStore::Stored& LendingStore::Find(const KeyUse& use) {
   Stored& stored = keys_[std::string(use.key.tag)];
   const LimitNumbers& limit = use.limit->numbers();
   if (!stored.known) stored.state = algo::Fresh(limit, now);
@@ -56,9 +56,9 @@ LendingStore::Stored& LendingStore::Find(const Use& use) {
   return stored;
 }
 
-void LendingStore::Check(Call& call) {
+void LendingStore::Check(StoreCall& call) {
   call.allowed = true;
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     const algo::State& state = Find(use).state;
     const LimitNumbers& limit = use.limit->numbers();
     const bool fits = algo::Left(limit, now, state) >= use.cost;
@@ -66,19 +66,19 @@ void LendingStore::Check(Call& call) {
     if (!fits) use.verdict.retry_after = algo::WaitFor(limit, now, state, use.cost);
     if (!fits && use.mode == Mode::kEnforce) call.allowed = false;
   }
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     algo::State& state = Find(use).state;
     if (call.allowed) algo::Take(use.limit->numbers(), state, use.cost, 0);
     use.verdict.remaining = std::max(algo::Left(use.limit->numbers(), now, state), std::int64_t{0});
   }
 }
 
-void LendingStore::Run(Call& call) {
+void LendingStore::Run(StoreCall& call) {
   call.ok = !fails;
   call.error = ErrorCode::kStoreUnavailable;
   if (fails) return;
   if (call.operation == Operation::kCheck) return Check(call);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     Stored& stored = Find(use);
     const LimitNumbers& limit = use.limit->numbers();
     if (call.operation == Operation::kReset) {

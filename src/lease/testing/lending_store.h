@@ -14,8 +14,8 @@ namespace sluice::lease::testing {
 /// that all stores share. It answers on request, in any number of turns.
 class LendingStore final : public store::Store {
  public:
-  store::Completion Submit(store::Call& call) override;
-  void SubmitBatch(std::span<store::Call* const> calls) override;
+  store::Completion Submit(store::StoreCall& call) override;
+  void SubmitBatch(std::span<store::StoreCall* const> calls) override;
 
   /// Answers everything that waits, and what comes up meanwhile.
   void Pump();
@@ -40,12 +40,12 @@ class LendingStore final : public store::Store {
     algo::lease::Ledger ledger;
   };
 
-  Stored& Find(const store::Use& use);
-  void Run(store::Call& call);
-  void Check(store::Call& call);
+  Stored& Find(const store::KeyUse& use);
+  void Run(store::StoreCall& call);
+  void Check(store::StoreCall& call);
 
   std::map<std::string, Stored> keys_;
-  std::deque<store::Call*> waiting_;
+  std::deque<store::StoreCall*> waiting_;
 };
 
 }  // namespace sluice::lease::testing

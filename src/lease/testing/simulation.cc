@@ -235,21 +235,21 @@ void World::Admit(std::uint32_t key, std::int64_t cost) {
 void World::Decide(std::uint32_t node_index, std::uint32_t key, std::int64_t cost) {
   Node& node = nodes_[node_index];
   const SteadyTime now = ClockOf(node);
-  const Spent spent =
-      setting_.exact ? Spent{} : node.table->Spend(KeyOf(key), keys_[key].limit, cost, now);
+  const SpendResult spent =
+      setting_.exact ? SpendResult{} : node.table->Spend(KeyOf(key), keys_[key].limit, cost, now);
   if (spent.fetch_ahead) Fetch(node_index, key, 0, 1, nullptr);
-  switch (spent.local) {
-    case Local::kAllowed:
+  switch (spent.decision) {
+    case LeaseDecision::kAllowed:
       return Admit(key, cost);
-    case Local::kDenied:
+    case LeaseDecision::kDenied:
       return;
-    case Local::kNeedsLease: {
+    case LeaseDecision::kNeedsLease: {
       Waiting& waiting = node.waiting[key];
       waiting.costs.push_back(cost);
       if (waiting.number == 0) FetchFor(node_index, key, waiting);
       return;
     }
-    case Local::kExact:
+    case LeaseDecision::kExact:
       return Check(node_index, key, cost);
   }
 }
@@ -346,11 +346,11 @@ void World::ServeWaiting(std::uint32_t node_index, std::uint32_t key, Waiting& w
   for (std::size_t i = 0; i < waiting.costs.size(); ++i) {
     const std::int64_t cost = waiting.costs[i];
     const SpendAttempt attempt = i < waiting.asked ? SpendAttempt::kAnswered : SpendAttempt::kAgain;
-    const Spent spent =
+    const SpendResult spent =
         node.table->Spend(KeyOf(key), keys_[key].limit, cost, ClockOf(node), attempt);
-    if (spent.local == Local::kAllowed) Admit(key, cost);
-    if (spent.local == Local::kNeedsLease) again.costs.push_back(cost);
-    if (spent.local == Local::kExact) Check(node_index, key, cost);
+    if (spent.decision == LeaseDecision::kAllowed) Admit(key, cost);
+    if (spent.decision == LeaseDecision::kNeedsLease) again.costs.push_back(cost);
+    if (spent.decision == LeaseDecision::kExact) Check(node_index, key, cost);
   }
   if (again.costs.empty()) return;
   Waiting& place = node.waiting[key] = std::move(again);

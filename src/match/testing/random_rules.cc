@@ -198,8 +198,8 @@ rules::Limits RandomRules::SomeLimits(const std::vector<std::string>& names) {
   return limits;
 }
 
-rules::Variants RandomRules::SomeVariants(const std::vector<std::string>& names) {
-  rules::Variants variants;
+rules::LimitVariants RandomRules::SomeVariants(const std::vector<std::string>& names) {
+  rules::LimitVariants variants;
   if (!OneIn(8)) variants.usual = SomeLimits(names);
   while (OneIn(3) || variants.usual.empty()) {
     variants.by_tier[Tier()] = SomeLimits(names);
@@ -226,7 +226,7 @@ void RandomRules::AddRollout(rules::Rule& rule, const std::vector<std::string>& 
   std::vector<bool> absent(names.size());
   for (std::size_t i = 1; i < absent.size(); ++i) absent[i] = OneIn(3);
   const auto make = [&] {
-    rules::Variants variants = SomeVariants(names);
+    rules::LimitVariants variants = SomeVariants(names);
     const auto mark = [&](rules::Limits& limits) {
       for (std::size_t i = 0; i < limits.size(); ++i) limits[i].is_absent = absent[i];
     };
@@ -244,7 +244,7 @@ void RandomRules::AddSchedules(rules::Rule& rule, const std::vector<std::string>
   if (!OneIn(4)) return;
   std::vector<rules::Schedule> schedules;
   for (std::size_t i = 0; i < names.size(); ++i) schedules.push_back(SomeSchedule());
-  const auto set = [&](rules::Variants& variants) {
+  const auto set = [&](rules::LimitVariants& variants) {
     const auto set_each = [&](rules::Limits& limits) {
       for (std::size_t i = 0; i < limits.size(); ++i) limits[i].schedule = schedules[i];
     };

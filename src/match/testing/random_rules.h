@@ -56,7 +56,7 @@ class RandomRules {
   std::string Cidr();
   rules::Condition OneCondition();
   rules::Limits SomeLimits(const std::vector<std::string>& names);
-  rules::Variants SomeVariants(const std::vector<std::string>& names);
+  rules::LimitVariants SomeVariants(const std::vector<std::string>& names);
   rules::Cost SomeCost();
   rules::Schedule SomeSchedule();
   void AddRollout(rules::Rule& rule, const std::vector<std::string>& names);

@@ -29,16 +29,16 @@ constexpr std::size_t kTenMegabytes = 10'000'000;
 const Limit kHourly = *Limit::FixedWindow({.limit = 5, .window = hours(1)});
 
 /// One check; the call may fail.
-Call TryCheck(MemoryDriver& driver, Use& use, Micros at) {
-  Call call;
+StoreCall TryCheck(MemoryDriver& driver, KeyUse& use, Micros at) {
+  StoreCall call;
   call.uses = {&use, 1};
   call.now = WallTime{at};
   driver.Run(call);
   return call;
 }
 
-Use UseOf(const Limit& limit, std::string_view name, KeyKind kind = KeyKind::kOrdinary) {
-  Use use;
+KeyUse UseOf(const Limit& limit, std::string_view name, KeyKind kind = KeyKind::kOrdinary) {
+  KeyUse use;
   use.key = {.scope = "room", .tag = name, .rest = {}};
   use.limit = &limit;
   use.kind = kind;
@@ -54,8 +54,8 @@ int FillHistories(MemoryDriver& driver, const Limit& limit, int keys, int rounds
   Micros at = kRoomStart;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      Use use = UseOf(limit, names[i]);
-      const Call call = TryCheck(driver, use, at += Micros{1});
+      KeyUse use = UseOf(limit, names[i]);
+      const StoreCall call = TryCheck(driver, use, at += Micros{1});
       if (call.ok) {
         EXPECT_TRUE(call.allowed);
         ++taken[i];
@@ -94,8 +94,8 @@ TEST(TheByteCeiling, HoldsForGrants) {
   int refused = 0;
   for (int i = 0; i < 100'000; ++i) {
     const std::string name = std::to_string(i);
-    Use use = UseOf(kHourly, name);
-    Call call{.operation = Operation::kGrant, .uses = {&use, 1}, .now = WallTime{kRoomStart}};
+    KeyUse use = UseOf(kHourly, name);
+    StoreCall call{.operation = Operation::kGrant, .uses = {&use, 1}, .now = WallTime{kRoomStart}};
     driver.Run(call);
     if (!call.ok) ++refused;
     ASSERT_LE(driver.store().StatsApprox().bytes, kTenMegabytes) << i;
@@ -108,7 +108,7 @@ TEST(TheByteCeiling, HoldsForNames) {
   int refused = 0;
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = std::string(2000, ' ') + std::to_string(i);
-    Use use = UseOf(kHourly, name);
+    KeyUse use = UseOf(kHourly, name);
     if (!TryCheck(driver, use, kRoomStart).ok) ++refused;
     ASSERT_LE(driver.store().StatsApprox().bytes, kTenMegabytes) << i;
   }
@@ -124,7 +124,7 @@ TEST(TheByteCeiling, HoldsWhileThreadsFillLogs) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 200'000; ++i) {
         const std::string name = std::to_string(t * 20 + i % 20);
-        Use use = UseOf(limit, name);
+        KeyUse use = UseOf(limit, name);
         if (!TryCheck(driver, use, kRoomStart + Micros{i}).ok) ++refused;
         EXPECT_LE(driver.store().StatsApprox().bytes, kTenMegabytes);
       }
@@ -135,14 +135,14 @@ TEST(TheByteCeiling, HoldsWhileThreadsFillLogs) {
   EXPECT_LE(driver.store().StatsApprox().bytes, kTenMegabytes);
 }
 
-TEST(TheByteCeiling, LeavesRoomAgainOnceHistoriesAreOver) {
+TEST(TheByteCeiling, HasRoomAgainOnceHistoriesExpire) {
   MemoryDriver driver({.max_keys = 100'000, .max_bytes = kTenMegabytes});
   const Limit limit = *Limit::SlidingWindowLog({.limit = 100'000, .window = hours(1)});
   ASSERT_GT(FillHistories(driver, limit, 100, 10'000), 0);
   const Micros later = kRoomStart + hours(2);
   for (int i = 0; i < 50'000; ++i) {
     const std::string name = "new" + std::to_string(i % 1000);
-    Use use = UseOf(limit, name);
+    KeyUse use = UseOf(limit, name);
     ASSERT_TRUE(TryCheck(driver, use, later + Micros{i}).ok) << i;
   }
 }
@@ -151,7 +151,7 @@ TEST(TheByteCeiling, LeavesRoomAgainOnceHistoriesAreOver) {
 TEST(TheByteCeiling, IsNotUsedUpByBurstsOfTheSameKey) {
   MemoryDriver driver({.max_keys = 1000});
   const Limit limit = *Limit::SlidingWindowLog({.limit = 100'000, .window = seconds(10)});
-  Use use = UseOf(limit, "one");
+  KeyUse use = UseOf(limit, "one");
   for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(TryCheck(driver, use, kRoomStart + Micros{i}).ok);
   const std::size_t full = driver.store().StatsApprox().bytes;
   for (int i = 0; i < 10'000; ++i) {
@@ -160,26 +160,26 @@ TEST(TheByteCeiling, IsNotUsedUpByBurstsOfTheSameKey) {
   EXPECT_LT(driver.store().StatsApprox().bytes, full / 10);
 }
 
-TEST(AFullMemoryStore, DeniesWhatIsDeniedWithoutRoomForIt) {
+TEST(AFullMemoryStore, ADenialNeedsNoRoom) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
   client.At(kRoomStart);
   client.Check(kHourly, "held", 5);
-  std::vector<Use> uses = {client.UseOf(kHourly, "held"), client.UseOf(kHourly, "new")};
-  const Call call = client.Run(Operation::kCheck, uses);
+  std::vector<KeyUse> uses = {client.UseOf(kHourly, "held"), client.UseOf(kHourly, "new")};
+  const StoreCall call = client.Run(Operation::kCheck, uses);
   EXPECT_TRUE(call.ok);
   EXPECT_FALSE(call.allowed);
   EXPECT_EQ(driver.store().StatsApprox().refused, 0U);
 }
 
-TEST(AFullMemoryStore, SaysWhichKeysHaveNoRoom) {
+TEST(AFullMemoryStore, ReportsWhichKeysHaveNoRoom) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "room");
   client.At(kRoomStart);
   client.Check(kHourly, "held");
-  std::vector<Use> uses = {client.UseOf(kHourly, "new"), client.UseOf(kHourly, "held"),
-                           client.UseOf(kHourly, "newer"), client.UseOf(kHourly, "new")};
-  const Call call = client.Run(Operation::kCheck, uses);
+  std::vector<KeyUse> uses = {client.UseOf(kHourly, "new"), client.UseOf(kHourly, "held"),
+                              client.UseOf(kHourly, "newer"), client.UseOf(kHourly, "new")};
+  const StoreCall call = client.Run(Operation::kCheck, uses);
   EXPECT_EQ(call.error, ErrorCode::kStoreFull);
   EXPECT_TRUE(uses[0].no_room && uses[2].no_room && uses[3].no_room);
   EXPECT_FALSE(uses[1].no_room);
@@ -191,15 +191,15 @@ TEST(AFullMemoryStore, HasRoomForOverflowKeys) {
     MemoryDriver driver({.max_keys = max_bytes == 0 ? 1000U : 400'000U, .max_bytes = max_bytes});
     for (int i = 0; i < 400'000; ++i) {
       const std::string name = std::to_string(i);
-      Use use = UseOf(kHourly, name);
+      KeyUse use = UseOf(kHourly, name);
       TryCheck(driver, use, kRoomStart);
     }
     for (int i = 0; i < overflow_keys; ++i) {
       const std::string name = "overflow" + std::to_string(i);
-      Use use = UseOf(kHourly, name, KeyKind::kOverflow);
+      KeyUse use = UseOf(kHourly, name, KeyKind::kOverflow);
       EXPECT_TRUE(TryCheck(driver, use, kRoomStart).ok) << i;
       const std::string new_name = "new" + std::to_string(i);
-      Use ordinary = UseOf(kHourly, new_name);
+      KeyUse ordinary = UseOf(kHourly, new_name);
       if (max_bytes == 0) {
         EXPECT_FALSE(TryCheck(driver, ordinary, kRoomStart).ok);
       }
@@ -210,13 +210,13 @@ TEST(AFullMemoryStore, HasRoomForOverflowKeys) {
   }
 }
 
-TEST(KeysOfCallers, FillTheirPartOnly) {
+TEST(KeysOfCallers, UseOnlyTheirShareOfTheKeys) {
   MemoryDriver driver({.max_keys = 1000, .caller_percent = 25});
   int held = 0;
   for (int i = 0; i < 2000; ++i) {
     const std::string name = "caller" + std::to_string(i);
-    Use use = UseOf(kHourly, name, KeyKind::kFromCaller);
-    const Call call = TryCheck(driver, use, kRoomStart);
+    KeyUse use = UseOf(kHourly, name, KeyKind::kFromCaller);
+    const StoreCall call = TryCheck(driver, use, kRoomStart);
     held += call.ok ? 1 : 0;
     EXPECT_EQ(use.no_room, !call.ok);
   }
@@ -225,40 +225,40 @@ TEST(KeysOfCallers, FillTheirPartOnly) {
   EXPECT_EQ(driver.store().StatsApprox().caller_refused, 1750U);
   for (int i = 0; i < 750; ++i) {
     const std::string name = "rule" + std::to_string(i);
-    Use use = UseOf(kHourly, name);
+    KeyUse use = UseOf(kHourly, name);
     EXPECT_TRUE(TryCheck(driver, use, kRoomStart).ok) << i;
   }
-  Use known = UseOf(kHourly, "caller7", KeyKind::kFromCaller);
+  KeyUse known = UseOf(kHourly, "caller7", KeyKind::kFromCaller);
   EXPECT_TRUE(TryCheck(driver, known, kRoomStart).ok);
   EXPECT_EQ(known.verdict.remaining, 3);
 }
 
-TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysAreOver) {
+TEST(KeysOfCallers, HaveRoomAgainWhenTheirKeysExpire) {
   MemoryDriver driver({.max_keys = 1000, .caller_percent = 25});
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 250; ++i) {
       const std::string name = std::to_string(round) + ":" + std::to_string(i);
-      Use use = UseOf(kHourly, name, KeyKind::kFromCaller);
+      KeyUse use = UseOf(kHourly, name, KeyKind::kFromCaller);
       ASSERT_TRUE(TryCheck(driver, use, kRoomStart + 2 * hours(1) * round).ok) << name;
     }
   }
 }
 
-TEST(KeysOfCallers, FillTheirPartOfTheBytesOnly) {
+TEST(KeysOfCallers, UseOnlyTheirShareOfTheBytes) {
   for (const std::size_t max_bytes : {std::size_t{0}, kTenMegabytes}) {
     MemoryDriver driver({.max_keys = 100'000, .max_bytes = max_bytes, .caller_percent = 25});
     const Limit limit = *Limit::SlidingWindowLog({.limit = 1000, .window = hours(1)});
     int refused = 0;
     for (int i = 0; i < 600'000; ++i) {
       const std::string name = std::to_string(i % 600);
-      Use use = UseOf(limit, name, KeyKind::kFromCaller);
+      KeyUse use = UseOf(limit, name, KeyKind::kFromCaller);
       if (!TryCheck(driver, use, kRoomStart + Micros{i}).ok) ++refused;
     }
     EXPECT_GT(refused, 0) << max_bytes;
     const MemoryStoreStats stats = driver.store().StatsApprox();
     EXPECT_LE(stats.caller_bytes, stats.max_caller_bytes);
     EXPECT_LE(stats.caller_bytes, max_bytes == 0 ? 25'000 * kBytesPerCallerKey : max_bytes / 4);
-    Use of_rule = UseOf(limit, "rule");
+    KeyUse of_rule = UseOf(limit, "rule");
     EXPECT_TRUE(TryCheck(driver, of_rule, kRoomStart + seconds(1)).ok);
   }
 }
@@ -269,7 +269,7 @@ TEST(KeysOfCallers, AreCountedAsTheyComeAndGo) {
   const Limit brief = *Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)});
   for (int i = 0; i < 100'000; ++i) {
     const std::string name = std::to_string(i % 3000);
-    Use use = UseOf(i % 2 == 0 ? log : brief, name, KeyKind::kFromCaller);
+    KeyUse use = UseOf(i % 2 == 0 ? log : brief, name, KeyKind::kFromCaller);
     ASSERT_TRUE(TryCheck(driver, use, kRoomStart + std::chrono::milliseconds(i)).ok);
   }
   Client client(driver, "room");
@@ -282,7 +282,7 @@ TEST(KeysOfCallers, AreCountedAsTheyComeAndGo) {
 }
 
 /// Whatever has no room changes nothing: all other answers are those of a store without bounds.
-TEST(AFullMemoryStore, AgreesWithTheModelOnAllThatItAnswers) {
+TEST(AFullMemoryStore, AgreesWithTheModelOnEveryOperation) {
   for (const std::uint64_t seed : TestSeeds(200)) {
     RandomChoices choices(seed);
     MemoryDriver driver({.max_keys = 2, .max_bytes = choices.OneIn(2) ? 20'000U : 0U});

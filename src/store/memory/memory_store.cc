@@ -9,8 +9,8 @@
 namespace sluice::store {
 namespace {
 
-// Fills in the answer of a call that makes no sense.
-bool Refused(Call& call) {
+// Sets the result of an invalid call.
+bool Refused(StoreCall& call) {
   call.affected = 0;
   call.pending = false;
   const bool leases = call.operation == Operation::kFetch || call.operation == Operation::kReturn;
@@ -32,7 +32,7 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::Create(const MemoryStoreOption
 MemoryStore::MemoryStore(std::unique_ptr<Table> table) : table_(std::move(table)) {}
 MemoryStore::~MemoryStore() = default;
 
-Completion MemoryStore::Submit(Call& call) noexcept {
+Completion MemoryStore::Submit(StoreCall& call) noexcept {
   if (Refused(call)) return Completion::kNow;
   const bool settles =
       call.operation == Operation::kAdjust && call.uses.size() == 1 && call.uses[0].settlement;
@@ -45,14 +45,14 @@ Completion MemoryStore::Submit(Call& call) noexcept {
   return Completion::kNow;
 }
 
-void MemoryStore::SubmitBatch(std::span<Call* const> calls) noexcept {
+void MemoryStore::SubmitBatch(std::span<StoreCall* const> calls) noexcept {
   while (!calls.empty()) {
     const auto batch = calls.first(std::min(calls.size(), Table::kBatch));
     if (std::all_of(batch.begin(), batch.end(),
-                    [](const Call* call) { return IsPlainCheck(*call); })) {
+                    [](const StoreCall* call) { return IsPlainCheck(*call); })) {
       table_->RunPlainChecks(batch);
     } else {
-      for (Call* call : batch) Submit(*call);
+      for (StoreCall* call : batch) Submit(*call);
     }
     calls = calls.subspan(batch.size());
   }

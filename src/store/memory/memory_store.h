@@ -15,11 +15,11 @@ namespace sluice::store {
 
 struct MemoryStoreOptions {
   std::size_t max_keys = 10'000'000;
-  /// Ceiling for all that keys occupy: cells, histories, grants, names. 0: none but max_keys.
+  /// Maximum memory for keys: cells, histories, grants, names. 0: only max_keys applies.
   std::size_t max_bytes = 0;
-  bool keep_names = false;  ///< For Walk.
-  /// The share of max_keys and max_bytes that keys of kind kFromCaller may occupy, in percent.
-  /// Without max_bytes, such keys may occupy kBytesPerCallerKey each, on average.
+  bool keep_names = false;  ///< Keep the names of keys for Walk.
+  /// The share of max_keys and max_bytes for keys of kind kFromCaller, in percent. Without
+  /// max_bytes, such keys may use kBytesPerCallerKey each on average.
   std::size_t caller_percent = 100;
 };
 
@@ -29,12 +29,12 @@ struct MemoryStoreStats {
   std::size_t keys = 0;
   std::size_t bytes = 0;
   std::uint64_t expired = 0;
-  std::uint64_t refused = 0;         ///< Calls for which there was no room.
-  std::size_t caller_keys = 0;       ///< Of `keys`: of kind kFromCaller.
-  std::size_t caller_bytes = 0;      ///< Of `bytes`: theirs.
-  std::uint64_t caller_refused = 0;  ///< Of `refused`: theirs.
+  std::uint64_t refused = 0;         ///< Calls whose keys had no room.
+  std::size_t caller_keys = 0;       ///< Keys of kind kFromCaller, included in `keys`.
+  std::size_t caller_bytes = 0;      ///< Bytes of those, included in `bytes`.
+  std::uint64_t caller_refused = 0;  ///< Calls of those, included in `refused`.
   std::size_t max_keys = 0;
-  std::size_t max_bytes = 0;  ///< 0: no ceiling.
+  std::size_t max_bytes = 0;  ///< 0: no maximum.
   std::size_t max_caller_keys = 0;
   std::size_t max_caller_bytes = 0;
 
@@ -58,21 +58,20 @@ struct MemoryStoreStats {
   }
 };
 
-/// State in this process's memory. Thread-safe; answers every call at once. If the system has no
-/// memory left in the middle of a call, the process ends: a call that is half done can't be
+/// Keeps the state of keys in memory. Thread-safe; every call is done on return. Terminates the
+/// process if memory is exhausted in the middle of a call, because a half-done call can't be
 /// reported.
 ///
-/// Keys are known by a keyed 122-bit fingerprint, so that different keys share a state with a
-/// probability below 2^-100, even if clients choose them. A bucket or window costs 33 bytes in a
-/// table that is 85 to 90 % full; see the README beside this file for how it grows and cleans
-/// itself.
+/// A key is represented by a keyed 122-bit fingerprint: two keys collide with a probability below
+/// 2^-100, even if clients choose them. A bucket or window takes 33 bytes in a table that is 85 to
+/// 90 % full. The README of this room explains how the table grows and is cleaned.
 class MemoryStore final : public Store {
  public:
   static Result<std::unique_ptr<MemoryStore>> Create(const MemoryStoreOptions& options);
   ~MemoryStore() override;
 
-  Completion Submit(Call& call) noexcept override;
-  void SubmitBatch(std::span<Call* const> calls) noexcept override;
+  Completion Submit(StoreCall& call) noexcept override;
+  void SubmitBatch(std::span<StoreCall* const> calls) noexcept override;
 
   /// Returns whether a key holds any information.
   [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;

@@ -129,12 +129,12 @@ TEST(MemoryStore, EmptiesLogsAndAddsKeysInOneCall) {
     for (int i = 0; i < 2 * kKeysPerCall; ++i) {
       names.push_back(std::to_string(round) + "." + std::to_string(i));
     }
-    std::vector<Use> uses;
+    std::vector<KeyUse> uses;
     for (int i = 0; i < kKeysPerCall; ++i) {
-      Use added = client.UseOf(bucket, names[i], 3);
+      KeyUse added = client.UseOf(bucket, names[i], 3);
       added.receipt = {.amount = 1, .at = client.now()};
       uses.push_back(added);
-      Use emptied = client.UseOf(log, names[kKeysPerCall + i], 0);
+      KeyUse emptied = client.UseOf(log, names[kKeysPerCall + i], 0);
       emptied.receipt = client.Check(log, names[kKeysPerCall + i]).receipt;
       uses.push_back(emptied);
     }
@@ -146,15 +146,15 @@ TEST(MemoryStore, EmptiesLogsAndAddsKeysInOneCall) {
   }
 }
 
-TEST(MemoryStore, DoesNotLend) {
+TEST(MemoryStore, DoesNotGrantLeases) {
   MemoryDriver driver;
   const Limit limit = *Limit::FixedWindow({.limit = 100, .window = hours(1)});
   for (const Operation operation : {Operation::kFetch, Operation::kReturn}) {
     Lending lending;
-    Use use;
+    KeyUse use;
     use.limit = &limit;
     use.lending = &lending;
-    Call call{.operation = operation, .uses = {&use, 1}, .now = WallTime{kStart}};
+    StoreCall call{.operation = operation, .uses = {&use, 1}, .now = WallTime{kStart}};
     driver.Run(call);
     EXPECT_FALSE(call.ok);
     EXPECT_EQ(call.error, ErrorCode::kNotSupported);
@@ -197,7 +197,7 @@ TEST(MemoryStoreThreads, AdmitExactlyTheLimitTogether) {
   }
 }
 
-TEST(MemoryStoreThreads, AdmitExactlyWhatArrivesWhileTimeGoesOn) {
+TEST(MemoryStoreThreads, AdmitExactlyTheRefillWhileTimePasses) {
   constexpr std::int64_t kCap = 100;
   constexpr std::int64_t kMicros = 100'000;
   MemoryDriver driver;
@@ -234,7 +234,7 @@ TEST(MemoryStoreThreads, TakeFromAllLimitsOrNoneInAnyOrder) {
     Client client(driver, "several");
     client.At(kStart);
     for (int i = 0; i < 500; ++i) {
-      std::vector<Use> uses = {client.UseOf(wide, "wide"), client.UseOf(tight, "tight")};
+      std::vector<KeyUse> uses = {client.UseOf(wide, "wide"), client.UseOf(tight, "tight")};
       if (thread % 2 == 1) std::swap(uses[0], uses[1]);
       if (client.CheckAll(uses)) ++admitted;
     }
@@ -265,11 +265,12 @@ TEST(MemoryStoreThreads, AdmitExactlyOnManyKeysWhileTheTableGrows) {
 // ---- A full store
 
 /// One check by itself, which may be refused.
-Call TryCheck(Driver& driver, const Limit& limit, std::string_view name, Micros at, Use& use) {
-  use = Use{};
+StoreCall TryCheck(Driver& driver, const Limit& limit, std::string_view name, Micros at,
+                   KeyUse& use) {
+  use = KeyUse{};
   use.key = {.scope = "full", .tag = name, .rest = {}};
   use.limit = &limit;
-  Call call;
+  StoreCall call;
   call.uses = {&use, 1};
   call.now = WallTime{at};
   driver.Run(call);
@@ -280,30 +281,32 @@ TEST(AFullMemoryStore, NeverForgetsAnExhaustedKey) {
   constexpr int kKeys = 1000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit limit = Limit::FixedWindow({.limit = 1, .anchor = Anchor::kDay}).value();
-  Use use;
+  KeyUse use;
   for (int i = 0; i < kKeys; ++i) {
     ASSERT_TRUE(TryCheck(driver, limit, "old" + std::to_string(i), kStart, use).ok) << i;
   }
   for (int i = 0; i < 10 * kKeys; ++i) {
-    const Call call = TryCheck(driver, limit, "new" + std::to_string(i), kStart + seconds(1), use);
+    const StoreCall call =
+        TryCheck(driver, limit, "new" + std::to_string(i), kStart + seconds(1), use);
     ASSERT_FALSE(call.ok);
     ASSERT_EQ(call.error, ErrorCode::kStoreFull);
   }
   EXPECT_EQ(driver.store().StatsApprox().refused, 10u * kKeys);
   for (int i = 0; i < kKeys; ++i) {
-    const Call call = TryCheck(driver, limit, "old" + std::to_string(i), kStart + seconds(2), use);
+    const StoreCall call =
+        TryCheck(driver, limit, "old" + std::to_string(i), kStart + seconds(2), use);
     ASSERT_TRUE(call.ok);
     ASSERT_FALSE(call.allowed) << i;
   }
   EXPECT_EQ(driver.store().StatsApprox().keys, static_cast<std::size_t>(kKeys));
 }
 
-TEST(AFullMemoryStore, ForgetsFirstWhatHoldsNoInformation) {
+TEST(AFullMemoryStore, DropsFreshKeysFirst) {
   constexpr int kKeys = 1000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit brief = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
   const Limit daily = Limit::FixedWindow({.limit = 1, .anchor = Anchor::kDay}).value();
-  Use use;
+  KeyUse use;
   for (int i = 0; i < kKeys; ++i) {
     const std::string name = "old" + std::to_string(i);
     ASSERT_TRUE(TryCheck(driver, i % 2 == 0 ? brief : daily, name, kStart, use).ok) << i;
@@ -325,31 +328,31 @@ TEST(AFullMemoryStore, ForgetsAKeyWhoseGrantIsUsedUp) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "full");
   const Limit limit = Limit::TokenBucket({.capacity = 5, .refill = Rate::PerHour(1)}).value();
-  Use use;
+  KeyUse use;
   client.At(kStart).Grant(limit, "old", 5);
   ASSERT_FALSE(TryCheck(driver, limit, "new", kStart, use).ok);
   client.Check(limit, "old", 5);
   EXPECT_TRUE(TryCheck(driver, limit, "new", kStart, use).ok);
 }
 
-TEST(AFullMemoryStore, RefusesAWholeCallAndTakesNothing) {
+TEST(AFullMemoryStore, FailsAWholeCallAndConsumesNothing) {
   MemoryDriver driver({.max_keys = 1});
   Client client(driver, "whole");
   const Limit limit = Limit::FixedWindow({.limit = 5, .anchor = Anchor::kDay}).value();
   client.At(kStart).Check(limit, "old");
-  std::vector<Use> uses = {client.UseOf(limit, "old"), client.UseOf(limit, "new")};
-  const Call call = client.Run(Operation::kCheck, uses);
+  std::vector<KeyUse> uses = {client.UseOf(limit, "old"), client.UseOf(limit, "new")};
+  const StoreCall call = client.Run(Operation::kCheck, uses);
   EXPECT_FALSE(call.ok);
   EXPECT_EQ(call.error, ErrorCode::kStoreFull);
   EXPECT_EQ(client.Peek(limit, "old", 0).verdict.remaining, 4);
   EXPECT_EQ(client.Peek(limit, "new", 0).verdict.remaining, 5);
 }
 
-TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
+TEST(AFullMemoryStore, AcceptsNoKeyBeyondItsMaximumBytes) {
   constexpr std::size_t kCeiling = 4 << 20;
   MemoryDriver driver({.max_keys = 1'000'000, .max_bytes = kCeiling});
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
-  Use use;
+  KeyUse use;
   for (int i = 0; i < 200'000; ++i) {
     TryCheck(driver, limit, std::to_string(i), kStart, use);
     ASSERT_LE(driver.store().StatsApprox().bytes, kCeiling) << i;
@@ -357,7 +360,7 @@ TEST(AFullMemoryStore, TakesInNoKeyPastItsByteCeiling) {
   EXPECT_GT(driver.store().StatsApprox().refused, 0u);
 }
 
-TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBack) {
+TEST(AFullMemoryStore, RejectsSettlementsBeyondItsMaximumBytesAndRefundsNothing) {
   constexpr std::size_t kCeiling = 1 << 20;
   MemoryDriver driver({.max_keys = 1000, .max_bytes = kCeiling});
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
@@ -367,10 +370,10 @@ TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBac
   for (std::uint64_t i = 1; i <= 100'000 && !refused; ++i) {
     client.Check(limit, "k", 1);
     Settlement settlement{.receipt = i, .expires = WallTime{kStart + seconds(60)}};
-    std::vector<Use> uses = {client.UseOf(limit, "k", 9)};
+    std::vector<KeyUse> uses = {client.UseOf(limit, "k", 9)};
     uses[0].receipt = receipt;
     uses[0].settlement = &settlement;
-    const Call call = client.Run(Operation::kAdjust, uses);
+    const StoreCall call = client.Run(Operation::kAdjust, uses);
     ASSERT_LE(driver.store().StatsApprox().bytes, kCeiling) << i;
     refused = !call.ok;
     if (!refused) continue;
@@ -381,7 +384,7 @@ TEST(AFullMemoryStore, RemembersNoSettlementPastItsByteCeilingAndGivesNothingBac
   EXPECT_TRUE(refused);
 }
 
-TEST(AFullMemoryStore, LetsSettlementsOfCallersLimitsHaveTheirPartOnly) {
+TEST(AFullMemoryStore, SettlementsOfLimitsInRequestsUseOnlyTheirShare) {
   MemoryDriver driver({.max_keys = 1000});
   const std::size_t most = driver.store().StatsApprox().max_caller_bytes;
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
@@ -389,11 +392,12 @@ TEST(AFullMemoryStore, LetsSettlementsOfCallersLimitsHaveTheirPartOnly) {
   client.At(kStart);
   const auto settle = [&](KeyKind kind, std::uint64_t receipt) {
     Settlement settlement{.receipt = receipt, .expires = WallTime{kStart + seconds(60)}};
-    std::vector<Use> uses = {client.UseOf(limit, kind == KeyKind::kFromCaller ? "own" : "rule", 0)};
+    std::vector<KeyUse> uses = {
+        client.UseOf(limit, kind == KeyKind::kFromCaller ? "own" : "rule", 0)};
     uses[0].kind = kind;
     uses[0].receipt = {.amount = 1};
     uses[0].settlement = &settlement;
-    const Call call = client.Run(Operation::kAdjust, uses);
+    const StoreCall call = client.Run(Operation::kAdjust, uses);
     EXPECT_TRUE(call.ok || call.error == ErrorCode::kStoreFull);
     return call.ok;
   };
@@ -435,7 +439,7 @@ TEST(AFullMemoryStore, KeepsTheIdleKeysOfTheCallThatNeedsRoom) {
   for (int i = 0; i < kPairs; ++i) {
     const std::string fresh = "new" + std::to_string(i);
     const std::string idle = "old" + std::to_string(i);
-    std::vector<Use> uses = {client.UseOf(limit, fresh), client.UseOf(limit, idle)};
+    std::vector<KeyUse> uses = {client.UseOf(limit, fresh), client.UseOf(limit, idle)};
     ASSERT_TRUE(client.CheckAll(uses)) << i;
     ASSERT_EQ(client.Check(limit, fresh).verdict.outcome, Outcome::kDenied) << i;
     ASSERT_EQ(client.Check(limit, idle).verdict.outcome, Outcome::kDenied) << i;
@@ -452,7 +456,7 @@ TEST(AMemoryStore, KeepsTheIdleKeysOfACallThatAddsOthers) {
   client.At(kStart);
   for (int i = 0; i < kPairs; ++i) client.Check(limit, names[2 * i + 1]);
   client.At(kStart + seconds(2));
-  std::vector<Use> uses;
+  std::vector<KeyUse> uses;
   for (const std::string& name : names) uses.push_back(client.UseOf(limit, name));
   EXPECT_TRUE(client.CheckAll(uses));
   for (const std::string& name : names) {
@@ -466,7 +470,7 @@ TEST(AGrowingMemoryStore, StaysBelowFiftyBytesAKey) {
   constexpr std::size_t kKeys = 200'000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value();
-  Use use;
+  KeyUse use;
   for (std::size_t i = 0; i < kKeys; ++i) {
     ASSERT_TRUE(TryCheck(driver, limit, std::to_string(i), kStart, use).ok) << i;
     const MemoryStoreStats stats = driver.store().StatsApprox();
@@ -477,11 +481,11 @@ TEST(AGrowingMemoryStore, StaysBelowFiftyBytesAKey) {
   }
 }
 
-TEST(AMemoryStore, ForgetsByItselfWhatIsOver) {
+TEST(AMemoryStore, DropsExpiredKeysByItself) {
   constexpr int kKeys = 50'000;
   MemoryDriver driver({.max_keys = 1'000'000});
   const Limit limit = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
-  Use use;
+  KeyUse use;
   for (int round = 0; round < 10; ++round) {
     for (int i = 0; i < kKeys; ++i) {
       const std::string name = std::to_string(round) + ":" + std::to_string(i);
@@ -493,12 +497,12 @@ TEST(AMemoryStore, ForgetsByItselfWhatIsOver) {
   EXPECT_EQ(stats.keys + stats.expired, 10u * kKeys);
 }
 
-TEST(AMemoryStore, ForgetsWhatIsOverAlsoInCallsOverSeveralLimits) {
+TEST(AMemoryStore, DropsExpiredKeysInCallsWithSeveralLimits) {
   constexpr int kKeys = 10'000;
   MemoryDriver driver({.max_keys = kKeys});
   const Limit brief = Limit::TokenBucket({.capacity = 1, .refill = Rate::PerSecond(1)}).value();
   const Limit daily = Limit::FixedWindow({.limit = kMaxAmount, .anchor = Anchor::kDay}).value();
-  Use use;
+  KeyUse use;
   for (int i = 0; i < kKeys / 2; ++i) {
     ASSERT_TRUE(TryCheck(driver, brief, "brief" + std::to_string(i), kStart, use).ok);
   }
@@ -506,14 +510,14 @@ TEST(AMemoryStore, ForgetsWhatIsOverAlsoInCallsOverSeveralLimits) {
   client.At(kStart + seconds(2));
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kMaxLimitsPerCall; ++i) names.push_back(std::to_string(i));
-  std::vector<Use> uses;
+  std::vector<KeyUse> uses;
   for (const std::string& name : names) uses.push_back(client.UseOf(daily, name));
   for (int i = 0; i < 3000; ++i) client.CheckAll(uses);
   // Segments in which no call has a key are not swept.
   EXPECT_LE(driver.store().StatsApprox().keys, std::size_t{kKeys / 4});
 }
 
-TEST(AMemoryStore, GivesTheMemoryOfKeysBackThatAreReset) {
+TEST(AMemoryStore, ReleasesTheMemoryOfResetKeys) {
   constexpr int kKeys = 50'000;
   MemoryDriver driver({.max_keys = kKeys});
   const std::size_t bytes_before = driver.store().StatsApprox().bytes;
@@ -528,7 +532,7 @@ TEST(AMemoryStore, GivesTheMemoryOfKeysBackThatAreReset) {
   EXPECT_LE(stats.bytes - bytes_before, std::size_t{500'000});
 }
 
-TEST(AMemoryStore, WalksOverTheKeysThatAreLive) {
+TEST(AMemoryStore, WalksOverActiveKeys) {
   MemoryDriver driver({.max_keys = 1000, .keep_names = true});
   Client client(driver, "rule:limit");
   const Limit limit = Limit::TokenBucket({.capacity = 10, .refill = Rate::PerSecond(1)}).value();
@@ -545,7 +549,7 @@ TEST(AMemoryStore, WalksOverTheKeysThatAreLive) {
   EXPECT_EQ(names, std::vector<std::string>{"{still%20live}:rule:limit:"});
 }
 
-TEST(AMemoryStore, RefusesOptionsThatCannotWork) {
+TEST(AMemoryStore, RejectsInvalidOptions) {
   EXPECT_EQ(MemoryStore::Create({.max_keys = 0}).error().code, ErrorCode::kInvalidOptions);
   EXPECT_EQ(MemoryStore::Create({.max_keys = 1000, .max_bytes = 1}).error().code,
             ErrorCode::kInvalidOptions);

@@ -15,13 +15,13 @@ std::size_t BytesOfName(std::size_t capacity) {
 
 }  // namespace
 
-std::size_t Extended::Bytes() const {
-  return sizeof(Extended) + algo::kBlockOverhead + algo::BytesOf(history) +
+std::size_t ExtendedState::Bytes() const {
+  return sizeof(ExtendedState) + algo::kBlockOverhead + algo::BytesOf(history) +
          BytesOfName(name.capacity());
 }
 
-std::size_t Extended::BytesWithName(std::size_t name_bytes) {
-  return sizeof(Extended) + algo::kBlockOverhead + BytesOfName(name_bytes);
+std::size_t ExtendedState::BytesWithName(std::size_t name_bytes) {
+  return sizeof(ExtendedState) + algo::kBlockOverhead + BytesOfName(name_bytes);
 }
 
 const LimitNumbers& Cell::Numbers() const {
@@ -34,7 +34,7 @@ WallTime Cell::FreshAt() const {
   return state.grant > 0 ? std::max(fresh, algo::GrantEnd(state)) : fresh;
 }
 
-void Cell::SetExtended(const KeyHash& hash, Extended* extended) {
+void Cell::SetExtended(const KeyHash& hash, ExtendedState* extended) {
   fingerprint_ = Marked(hash, Form::kExtended);
   low_ = hash.low;
   a_ = std::bit_cast<std::uint64_t>(extended);

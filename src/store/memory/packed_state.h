@@ -13,26 +13,26 @@
 
 namespace sluice::store {
 
-/// State that does not fit into a cell: histories, grants, names, numbers without a shape, huge
+/// State that does not fit into a cell: a history, a grant, a name, numbers without a shape, large
 /// counts.
-struct Extended {
+struct ExtendedState {
   Limit limit;
   algo::State state{};
   algo::History history{};
   std::string name{};
-  /// The part of it that is in the store's sum.
+  /// Bytes included in the store's total.
   std::size_t counted_bytes = 0;
-  bool from_caller = false;  ///< As the cell says.
+  bool from_caller = false;  ///< Copy of the cell's flag.
 
   /// Returns the approximate heap memory.
   [[nodiscard]] std::size_t Bytes() const;
-  /// The same of a new one without a history.
+  /// Returns the heap memory of a new one without a history.
   static std::size_t BytesWithName(std::size_t name_bytes);
 };
 
-/// One key in the table: its fingerprint, the shape of its limit and its state, in 32 bytes.
+/// One key in the table: fingerprint, shape of its limit, and state, in 32 bytes.
 ///
-/// Not an owner: the code that removes a cell from the table frees its Extended.
+/// Does not own its ExtendedState: the code that removes a cell from the table frees it.
 class Cell {
  public:
   enum class Form : std::uint8_t { kEmpty, kPair, kCounter, kExtended };
@@ -41,10 +41,10 @@ class Cell {
 
   [[nodiscard]] bool empty() const { return fingerprint_ == 0; }
   [[nodiscard]] Form form() const { return static_cast<Form>(fingerprint_ & kFormMask); }
-  /// Whether it is a key of a limit that a caller brought. Packing leaves it as it is.
+  /// True for a key of kind kFromCaller. Not changed by packing.
   [[nodiscard]] bool from_caller() const { return (fingerprint_ & kFromCaller) != 0; }
   void SetFromCaller() { fingerprint_ |= kFromCaller; }
-  /// Cells lie in the table in this order.
+  /// The sort key of cells in the table.
   [[nodiscard]] std::uint64_t order() const { return fingerprint_ >> 3; }
   [[nodiscard]] bool Is(const KeyHash& hash) const {
     // Without a branch: `order` alone is rarely equal.
@@ -53,25 +53,25 @@ class Cell {
   [[nodiscard]] std::uint64_t low() const { return low_; }
 
   [[nodiscard]] const LimitNumbers& Numbers() const;
-  /// Whether the state lies in the cell itself and was written under these numbers.
+  /// Returns whether the state is stored in the cell itself, under these numbers.
   [[nodiscard]] bool IsInlineUnder(const Limit& limit) const {
     return form() != Form::kExtended && limit.shape() != 0 && shape() == limit.shape();
   }
   [[nodiscard]] algo::State State() const;
   /// nullptr unless the form is kExtended.
-  [[nodiscard]] Extended* extended() const {
-    return form() == Form::kExtended ? std::bit_cast<Extended*>(a_) : nullptr;
+  [[nodiscard]] ExtendedState* extended() const {
+    return form() == Form::kExtended ? std::bit_cast<ExtendedState*>(a_) : nullptr;
   }
 
   /// When the key will be as if never used; kNever while a grant is left that does not expire.
   [[nodiscard]] WallTime FreshAt() const;
 
-  /// The largest count of a sliding counter's window that lies in a cell.
+  /// The largest count of a sliding counter's window that fits into a cell.
   static constexpr std::int64_t kMostCounted = (std::int64_t{1} << 27) - 1;
 
-  /// Writes the state inline if it fits there; false (and nothing written) if it doesn't.
+  /// Stores the state in the cell if it fits. Returns false, and writes nothing, otherwise.
   bool TryPack(const KeyHash& hash, const Limit& limit, const algo::State& state);
-  void SetExtended(const KeyHash& hash, Extended* extended);
+  void SetExtended(const KeyHash& hash, ExtendedState* extended);
 
  private:
   static constexpr std::uint64_t kFormMask = 3;
@@ -88,7 +88,7 @@ class Cell {
     return static_cast<std::uint32_t>(b_ >> kShapeShift);
   }
 
-  /// The fingerprint of a key in this form; what the cell says of its origin stays.
+  /// Returns `fingerprint_` for a key in this form; keeps the kFromCaller bit.
   [[nodiscard]] std::uint64_t Marked(const KeyHash& hash, Form form) const {
     return hash.high << 3 | (fingerprint_ & kFromCaller) | static_cast<std::uint64_t>(form);
   }

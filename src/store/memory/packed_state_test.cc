@@ -92,7 +92,7 @@ TEST(PackedStateTest, AHistoryIsNotPacked) {
   EXPECT_FALSE(cell.TryPack(kHash, *log, {.history = &history}));
 }
 
-TEST(PackedStateTest, WhatIsNotPackedLeavesTheCellAsItWas) {
+TEST(PackedStateTest, AFailedPackLeavesTheCellUnchanged) {
   Cell cell;
   ASSERT_TRUE(cell.TryPack(kHash, Counter(), {.at = At(7), .value = 3, .previous = 4}));
   ASSERT_FALSE(cell.TryPack(kHash, Counter(), {.at = At(8), .value = kLargestCounter + 1}));
@@ -123,8 +123,8 @@ TEST(PackedStateTest, ACellKnowsTheNumbersItWasWrittenUnder) {
   EXPECT_EQ(cell.Numbers(), Counter().numbers());
 }
 
-TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
-  Extended extended{.limit = Bucket()};
+TEST(PackedStateTest, AnExtendedCellReturnsItsExtendedState) {
+  ExtendedState extended{.limit = Bucket()};
   extended.state = {.at = At(9), .value = 5, .grant = 6};
   Cell cell;
   cell.SetExtended(kHash, &extended);
@@ -134,8 +134,8 @@ TEST(PackedStateTest, AnExtendedCellSpeaksForItsBlock) {
   EXPECT_EQ(cell.Numbers(), Bucket().numbers());
 }
 
-TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
-  Extended extended{.limit = Bucket()};
+TEST(PackedStateTest, ARepackedCellDropsItsExtendedState) {
+  ExtendedState extended{.limit = Bucket()};
   Cell cell;
   cell.SetExtended(kHash, &extended);
   ASSERT_TRUE(cell.TryPack(kHash, Bucket(), {.value = 5}));
@@ -143,9 +143,9 @@ TEST(PackedStateTest, ACellThatIsPackedAgainForgetsItsBlock) {
   EXPECT_EQ(cell.State().value, 5);
 }
 
-TEST(PackedStateTest, ABlockCountsItsHistoryAndItsName) {
-  Extended bare{.limit = Bucket()};
-  Extended full{.limit = Bucket()};
+TEST(PackedStateTest, AnExtendedStateCountsItsHistoryAndItsName) {
+  ExtendedState bare{.limit = Bucket()};
+  ExtendedState full{.limit = Bucket()};
   for (int i = 0; i < 100; ++i) full.history.log.Insert({At(i), 1});
   full.name.assign(1000, 'x');
   EXPECT_GE(full.Bytes(), bare.Bytes() + 100 * sizeof(algo::LogEntry) + 1000);

@@ -12,14 +12,14 @@
 namespace sluice::store {
 namespace {
 
-// The table is at most so full, in percent: above it probes get long, below it memory is wasted.
+// Maximum load in percent: above it probe sequences get long, below it memory is wasted.
 constexpr std::uint32_t kMaxLoad = 90;
 // Growing by a sixteenth keeps it at least 85 % full.
 constexpr std::uint32_t kGrowthDivisor = 16;
 
-// Below this part of what it could hold, a segment gives memory back.
+// Load below which a segment releases memory.
 constexpr std::uint32_t kShrinkDivisor = 8;
-// How many cells with equal hashes are thinkable.
+// Maximum number of cells with equal hashes.
 constexpr std::size_t kMaxTwins = 8;
 
 constexpr std::uint32_t HomesIn(std::uint32_t extent) { return extent - Segment::kTail; }
@@ -144,8 +144,8 @@ void Segment::Remove(Cell* cell) {
   --count_;
 }
 
-// A cell came to `home`, and the first gap above was filled: the cells of all homes in between
-// begin one further up.
+// After an insert at `home` that filled `gap`: the cells of all homes in between start one further
+// up.
 void Segment::PushUp(std::uint32_t home, const Cell* gap) {
   const auto last = static_cast<std::uint32_t>(gap - cells_);
   for (std::uint32_t next = home + 1; next <= last; ++next) {
@@ -154,8 +154,8 @@ void Segment::PushUp(std::uint32_t home, const Cell* gap) {
   }
 }
 
-// A cell of `home` went, and `gap` is where a cell is missing now. What is lost stays so: how far
-// it was pushed up is not known any more.
+// After a removal at `home` that left `gap`: the cells of all homes in between start one further
+// down. kLost stays, because the offset is unknown.
 void Segment::PullDown(std::uint32_t home, const Cell* gap) {
   const auto last = static_cast<std::uint32_t>(gap - cells_);
   for (std::uint32_t next = home + 1; next <= last; ++next) {
@@ -171,8 +171,8 @@ std::uint32_t Segment::Shrink() {
   kept.reserve(count_);
   std::copy_if(cells_, cells_ + extent(), std::back_inserter(kept),
                [](const Cell& cell) { return !cell.empty(); });
-  // What the kernel takes back reads as zeros; where it can't (pages larger than ours), we write
-  // them.
+  // Released pages read as zeros; if the kernel can't release them (larger pages), they are zeroed
+  // here.
   if (madvise(cells_, extent() * sizeof(Cell), MADV_DONTNEED) != 0) {
     std::fill(cells_, cells_ + extent(), Cell{});
   }

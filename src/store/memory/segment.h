@@ -10,11 +10,11 @@
 
 namespace sluice::store {
 
-/// A number that is written under a lock and may be read without it by those who only guess.
+/// A number that is written under a lock. Readers without the lock get a value that may be stale.
 template <typename T>
 class Hint {
  public:
-  // Relaxed, because a guess needs no more, and those who hold the lock are ordered by it.
+  // Relaxed: unlocked readers accept stale values, and holders of the lock are ordered by it.
   // NOLINTNEXTLINE(google-explicit-constructor): it stands for the number.
   operator T() const { return value_.load(std::memory_order_relaxed); }
   void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
@@ -23,35 +23,34 @@ class Hint {
   std::atomic<T> value_{0};
 };
 
-/// A part of the table: cells in the order of their hashes, by linear probing, in a range of
-/// address space that is all its own and of which only the used pages are resident.
+/// A part of the table: cells sorted by hash, with linear probing, in a reserved range of address
+/// space of which only the used pages are resident.
 ///
-/// A cell's home is its hash's share of `homes_`; it lies there or above, with nothing empty in
-/// between. A byte for each home says how far up its cells begin, so that a look-up reads one cache
-/// line of cells, or two, however full the segment is.
+/// A cell's home is its hash scaled to `homes_`. The cell is at its home or above, without empty
+/// cells in between. One byte per home has the offset of its first cell, so that a lookup reads one
+/// or two cache lines, however full the segment is.
 ///
-/// Because homes rise with the hash, the segment grows in place and a few cells at a time: cells
-/// from `boundary_` on have moved to their homes in the larger range, those below have not.
+/// Homes rise with the hash, so the segment grows in place, a few cells at a time: cells at or
+/// above `boundary_` have moved to their homes in the larger range, the others have not.
 ///
-/// Callers hold `lock` for everything but prefetching. Pointers to cells are good until the next
-/// Insert or Remove.
+/// Callers must hold `lock`, except for prefetching. Insert and Remove invalidate pointers to
+/// cells.
 class alignas(64) Segment {
  public:
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::uint32_t kPageCells = kPageBytes / sizeof(Cell);
-  /// How many cells an Insert moves at most while the segment grows.
+  /// Maximum number of cells that an Insert moves while the segment grows.
   static constexpr std::uint32_t kMovesPerInsert = 32;
-  /// Room above the last home, for cells that were pushed up.
+  /// Cells above the last home, for overflow.
   static constexpr std::uint32_t kTail = 32;
 
-  /// `cells` points to `max_cells` zeroed cells, two pages or more, of which the last page is used
-  /// only in need; `skip_bits` of a hash are the same for all keys of this segment, which is one of
-  /// 2^skip_bits. `pushed` points to as many zeroed bytes, in pieces of kPageCells that lie
-  /// kPageCells · 2^skip_bits apart.
+  /// `cells` points to `max_cells` zeroed cells (at least two pages; the last page is a reserve).
+  /// All keys of this segment share the first `skip_bits` bits of the hash. `pushed` points to one
+  /// zeroed byte per cell, in chunks of kPageCells bytes with a stride of kPageCells · 2^skip_bits.
   void Init(Cell* cells, std::uint8_t* pushed, std::uint32_t max_cells, int skip_bits);
 
-  /// These need no lock: they only guess. Ask first for the byte that says where the key's cells
-  /// are, and once it is there for the cells.
+  /// Prefetch for a later Find; need no lock. First the byte with the offset of the key's cells,
+  /// then the cells.
   [[nodiscard]] std::uint32_t PrefetchHome(const KeyHash& hash) const {
     const std::uint32_t home = Home(hash.high);
     __builtin_prefetch(PushedAt(home), 1);
@@ -63,27 +62,27 @@ class alignas(64) Segment {
     __builtin_prefetch(first + 1, 1);
   }
 
-  /// nullptr if absent.
+  /// Returns the cell of a key, or nullptr.
   [[nodiscard]] Cell* Find(const KeyHash& hash) const;
 
-  /// How many more pages must be resident before `more` cells can be inserted for sure.
-  /// kNoRoom if the range is too small for them.
+  /// Returns the number of further pages that must be resident for `more` inserts; kNoRoom if the
+  /// range is too small.
   [[nodiscard]] std::uint32_t PagesNeededFor(std::uint32_t more) const;
   static constexpr std::uint32_t kNoRoom = UINT32_MAX;
 
-  /// Makes room for `more` cells; for them, Insert can't fail afterwards.
+  /// Reserves `more` cells: as many inserts can't fail.
   void Reserve(std::uint32_t more);
 
-  /// Puts `cell`, whose key is absent, in its place. Room must be reserved. Rarely it takes a page
-  /// more than that.
+  /// Inserts the cell of an absent key. Precondition: reserved. In rare cases uses one page more
+  /// than reserved.
   void Insert(const Cell& cell);
 
   void Remove(Cell* cell);
 
-  /// Gives back memory if next to nothing is left in it. Returns the pages given back.
+  /// Releases the memory of a nearly empty segment. Returns the number of released pages.
   std::uint32_t Shrink();
 
-  /// The cells by position, for walks: positions below extent(), some of them empty.
+  /// Cells by position, for iteration: positions below extent(); some are empty.
   [[nodiscard]] std::uint32_t extent() const { return extent_pages_ * kPageCells; }
   [[nodiscard]] Cell* at(std::uint32_t position) const { return cells_ + position; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
@@ -91,9 +90,9 @@ class alignas(64) Segment {
 
   SpinLock lock;
 
-  /// Where the sweep for cells without information goes on.
+  /// Position at which the next sweep continues.
   std::uint32_t sweep_position = 0;
-  /// No cell is without information before this time (in µs).
+  /// No cell is fresh before this time (in µs).
   std::int64_t nothing_fresh_before = 0;
   /// Operations since the last sweep step.
   std::uint16_t operations = 0;
@@ -112,16 +111,16 @@ class alignas(64) Segment {
   void PushUp(std::uint32_t home, const Cell* gap);
   void PullDown(std::uint32_t home, const Cell* gap);
 
-  /// Past this many cells a home's byte has no information, and its cells are searched.
+  /// Value of a home's byte if the offset does not fit: its cells are found by search.
   static constexpr std::uint8_t kLost = 255;
 
-  // The bytes of all segments' first pages lie together, then those of their second pages, and so
-  // on: what a segment does not use yet shares no page of memory with what it uses.
+  // The bytes of all segments' first pages are adjacent, then those of their second pages, and so
+  // on: unused bytes share no memory page with used ones.
   [[nodiscard]] std::uint8_t* PushedAt(std::uint32_t home) const {
     const std::size_t page = home / kPageCells;
     return pushed_ + (page * kPageCells << skip_bits_) + home % kPageCells;
   }
-  // Relaxed, because PrefetchCells reads it without the lock, and guesses.
+  // Relaxed: PrefetchCells reads it without the lock and accepts stale values.
   [[nodiscard]] std::uint8_t PushedOf(std::uint32_t home) const {
     return std::atomic_ref(*PushedAt(home)).load(std::memory_order_relaxed);
   }
@@ -130,14 +129,14 @@ class alignas(64) Segment {
   }
 
   std::uint8_t skip_bits_ = 0;
-  std::uint16_t max_pages_ = 0;     ///< As far as it grows; there is one page more.
+  std::uint16_t max_pages_ = 0;     ///< Maximum size, without the reserve page.
   std::uint16_t extent_pages_ = 0;  ///< Pages in use or ready for it.
   Cell* cells_ = nullptr;
   std::uint8_t* pushed_ = nullptr;
   Hint<std::uint64_t> boundary_;     ///< While growing: the lowest hash that has moved.
   Hint<std::uint32_t> homes_;        ///< The range of homes; a little less than the extent.
-  Hint<std::uint32_t> old_homes_;    ///< While growing: the range before; else 0.
-  std::uint32_t move_position_ = 0;  ///< While growing: all cells yet to move lie below.
+  Hint<std::uint32_t> old_homes_;    ///< While growing: the previous range; else 0.
+  std::uint32_t move_position_ = 0;  ///< While growing: cells that have not moved are below.
   std::uint32_t count_ = 0;
 };
 
@@ -154,7 +153,7 @@ inline std::uint32_t Segment::Home(std::uint64_t order) const {
   return HomeIn(order, growing() && order < boundary_ ? old_homes_ : homes_);
 }
 
-// Where the cells of a home begin, or would: below it are only cells of lower homes.
+// Returns the first cell of a home, or where it would be: cells below have lower homes.
 inline Cell* Segment::FirstOf(std::uint32_t home) const {
   Cell* cell = cells_ + home + PushedOf(home);
   if (PushedOf(home) != kLost) return cell;

@@ -114,7 +114,7 @@ TEST_F(SegmentTest, AnEmptySegmentHoldsNothingAndNoMemory) {
   EXPECT_EQ(s.segment.pages(), 0U);
 }
 
-TEST_F(SegmentTest, WhatIsInsertedIsFoundWhileItGrowsThroughManyExtents) {
+TEST_F(SegmentTest, InsertedCellsAreFoundWhileTheSegmentGrows) {
   Segments s(64 * Segment::kPageCells);
   std::uint32_t extents = 0;
   for (int i = 0; i < 6000; ++i) {
@@ -142,7 +142,7 @@ TEST_F(SegmentTest, OnTheAverageSegmentsAreMoreThanFourFifthsFull) {
   EXPECT_GT(used * 10, resident * 8);
 }
 
-TEST_F(SegmentTest, InsertsAndRemovesInAnyOrderLeaveWhatTheyShould) {
+TEST_F(SegmentTest, AgreesWithASetOnRandomInsertsAndRemoves) {
   Segments s(32 * Segment::kPageCells);
   std::vector<KeyHash> present;
   for (int i = 0; i < 30'000; ++i) {
@@ -229,7 +229,7 @@ TEST_F(SegmentTest, CellsThatAllWantTheFirstPlaceAreFound) {
   ASSERT_NO_FATAL_FAILURE(s.Verify());
 }
 
-TEST_F(SegmentTest, TheSmallestSegmentSaysWhenItIsFull) {
+TEST_F(SegmentTest, TheSmallestSegmentReportsThatItIsFull) {
   Segments s(2 * Segment::kPageCells);
   int held = 0;
   while (held < 1000 && s.Add(RandomHash())) ++held;
@@ -262,7 +262,7 @@ TEST_F(SegmentTest, ReserveMakesResidentAsManyPagesAsWereNeeded) {
   }
 }
 
-TEST_F(SegmentTest, WhatIsReservedIsNotNeededAgain) {
+TEST_F(SegmentTest, ReservedPagesAreNotNeededAgain) {
   Segments s(64 * Segment::kPageCells);
   for (int i = 0; i < 100; ++i) {
     s.segment.Reserve(20);
@@ -271,7 +271,7 @@ TEST_F(SegmentTest, WhatIsReservedIsNotNeededAgain) {
   }
 }
 
-TEST_F(SegmentTest, ReservedCellsFitWithoutAskingAgain) {
+TEST_F(SegmentTest, ReservedCellsCanBeInsertedWithoutAnotherReserve) {
   Segments s(64 * Segment::kPageCells);
   while (s.segment.PagesNeededFor(128) != Segment::kNoRoom) {
     s.segment.Reserve(128);
@@ -280,12 +280,12 @@ TEST_F(SegmentTest, ReservedCellsFitWithoutAskingAgain) {
   }
 }
 
-TEST_F(SegmentTest, MoreThanTheRangeHoldsIsRefused) {
+TEST_F(SegmentTest, MoreCellsThanTheRangeHoldsAreRejected) {
   const Segments s(4 * Segment::kPageCells);
   EXPECT_EQ(s.segment.PagesNeededFor(4 * Segment::kPageCells), Segment::kNoRoom);
 }
 
-TEST_F(SegmentTest, ASegmentThatEmptiedGivesItsPagesBack) {
+TEST_F(SegmentTest, AnEmptiedSegmentReleasesItsPages) {
   Segments s(64 * Segment::kPageCells);
   for (int i = 0; i < 3000; ++i) ASSERT_TRUE(s.Add(RandomHash()));
   const std::uint32_t pages = s.segment.pages();
@@ -294,7 +294,7 @@ TEST_F(SegmentTest, ASegmentThatEmptiedGivesItsPagesBack) {
   EXPECT_EQ(s.segment.pages(), 0U);
 }
 
-TEST_F(SegmentTest, ShrinkingKeepsWhatIsLeft) {
+TEST_F(SegmentTest, ShrinkingKeepsTheRemainingCells) {
   Segments s(64 * Segment::kPageCells);
   for (int i = 0; i < 4000; ++i) ASSERT_TRUE(s.Add(RandomHash()));
   const std::vector<KeyHash> hashes = s.Hashes();
@@ -327,7 +327,7 @@ TEST_F(SegmentTest, AWellFilledSegmentKeepsItsPages) {
   EXPECT_EQ(s.segment.Shrink(), 0U);
 }
 
-TEST_F(SegmentTest, WhatIsAskedOfASegmentHalfWayThroughItsGrowthIsRight) {
+TEST_F(SegmentTest, LookupsDuringGrowthAreCorrect) {
   Segments s(64 * Segment::kPageCells);
   std::uint32_t caught_growing = 0;
   for (int i = 0; i < 4000; ++i) {

@@ -11,23 +11,24 @@
 
 namespace sluice::store {
 
-/// The settled totals of receipts, by key, until the receipts expire. Not thread-safe: a segment's
-/// marks are guarded by the segment's lock.
+/// Settled totals of receipts by key, kept until the receipts expire. Not thread-safe: guarded by
+/// the segment's lock.
 ///
 /// Expired marks are removed a few at a time, whenever their key is settled again or swept.
 class SettlementMarks {
  public:
-  /// The total settled for the receipt, or nullptr.
+  /// Returns the total settled for the receipt, or nullptr.
   [[nodiscard]] const std::int64_t* Find(const KeyHash& key, const Settlement& settlement) const;
 
-  /// Whether the key has at most `most` marks with so many new ones, leaving out what is expired.
+  /// Returns whether the key may get `added` marks without exceeding `most`; expired ones don't
+  /// count.
   [[nodiscard]] bool HasRoomFor(const KeyHash& key, std::size_t added, std::size_t most,
                                 WallTime now) const;
 
-  /// The receipt has no mark yet. Drops more of what is expired than it adds.
+  /// Adds a mark. Precondition: the receipt has none. Drops more expired marks than it adds.
   void Insert(const KeyHash& key, const Settlement& settlement, WallTime now);
 
-  /// Drops some of what is expired of the next few keys.
+  /// Drops some expired marks of the next few keys.
   void Sweep(WallTime now);
 
   [[nodiscard]] bool empty() const { return by_key_.empty(); }
@@ -51,16 +52,16 @@ class SettlementMarks {
       return a.high != b.high ? a.high < b.high : a.low < b.low;
     }
   };
-  // Nodes, with what the allocator adds.
+  // Map nodes, with the overhead of the allocator.
   static constexpr std::size_t kBytesPerMark = 64;
   static constexpr std::size_t kBytesPerKey = 112;
 
   /// Drops expired marks, `most` at most.
   void Prune(Totals& totals, WallTime now, std::size_t most);
 
-  std::map<KeyHash, Totals, InOrder> by_key_;  ///< None is empty.
+  std::map<KeyHash, Totals, InOrder> by_key_;  ///< No value is empty.
   std::size_t marks_ = 0;                      ///< Of all keys.
-  KeyHash swept_{};                            ///< The key that the sweep looked at last.
+  KeyHash swept_{};                            ///< The key that was swept last.
 };
 
 }  // namespace sluice::store

@@ -17,27 +17,27 @@
 namespace sluice::store {
 namespace {
 
-// About so many keys to a segment when the store is full: enough that all segments fill evenly,
-// few enough that a look at all of them is short.
+// Approximate keys per segment when the store is full: enough for an even distribution, few enough
+// for short scans.
 constexpr std::size_t kKeysPerSegment = 4096;
 constexpr std::size_t kMinSegments = 64;
 constexpr std::size_t kMaxSegments = 65536;
 constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 
-// Every so many operations a segment looks at a few of its cells, and an Insert at a few more, so
-// that what is over goes away without anyone waiting for it.
+// Incremental sweep: a few cells every so many operations, and a few more per Insert, so that no
+// call waits for a full sweep.
 constexpr std::uint16_t kOperationsPerSweep = 256;
 constexpr std::uint32_t kCellsPerSweep = 16;
 constexpr std::uint32_t kCellsPerInsert = 4;
 // The part of max_bytes that only overflow keys may use.
 constexpr std::size_t kReserveDivisor = 16;
 constexpr std::size_t kMostReserve = std::size_t{16} << 20;
-// Calls over so many limits are evaluated without allocating.
+// Calls with up to this many limits are evaluated without allocating.
 constexpr std::size_t kPartsOnStack = 8;
 
-// What Decide does, for what nearly every call is: an enforced check of a bucket that lies in its
-// cell under the numbers it was written with. False (and nothing done) for everything else.
-bool CheckedInPlace(Call& call, Use& use, const KeyHash& hash, Cell& cell) {
+// Fast path of Decide for the usual call: an enforced check of a bucket that is stored in its cell
+// under the same numbers. Returns false, and does nothing, for everything else.
+bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cell) {
   const LimitNumbers& limit = use.limit->numbers();
   if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
       use.mode != Mode::kEnforce || use.count_denied || use.only_looks || use.cost == 0 ||
@@ -158,9 +158,9 @@ MemoryStore::Table::~Table() {
   munmap(cells_, cell_count_ * kBytesPerCell);
 }
 
-void MemoryStore::Table::RunOne(Call& call, const KeyHash& hash) {
+void MemoryStore::Table::RunOne(StoreCall& call, const KeyHash& hash) {
   Segment& segment = SegmentOf(hash);
-  segment.PrefetchCells(segment.PrefetchHome(hash));  // Under way while the lock is taken.
+  segment.PrefetchCells(segment.PrefetchHome(hash));  // Prefetch while the lock is taken.
   RunIn(segment, call, hash);
 }
 
@@ -170,8 +170,8 @@ inline void MemoryStore::Table::SweepIfDue(Segment& segment, WallTime now) {
   }
 }
 
-inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHash& hash) {
-  Use& use = call.uses[0];
+inline void MemoryStore::Table::RunIn(Segment& segment, StoreCall& call, const KeyHash& hash) {
+  KeyUse& use = call.uses[0];
   const std::lock_guard lock(segment.lock);
   SweepIfDue(segment, call.now);
   call.ok = true;
@@ -181,9 +181,9 @@ inline void MemoryStore::Table::RunIn(Segment& segment, Call& call, const KeyHas
   }
 }
 
-// Three cache misses stand between a key and its cell: the segment, the byte that says where the
-// home's cells begin, and the cells. Each is asked for while the keys behind it are hashed.
-void MemoryStore::Table::RunPlainChecks(std::span<Call* const> calls) {
+// A lookup has three dependent cache misses: the segment, the home's offset byte, and the cells.
+// Each is prefetched while later keys are hashed.
+void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
   constexpr std::size_t kLead = 3;
   struct Aim {
     Segment* segment;
@@ -223,24 +223,24 @@ bool MemoryStore::Table::IsLive(const Key& key, WallTime now) const {
   return cell != nullptr && cell->FreshAt() > now;
 }
 
-void MemoryStore::Table::RunAlone(Call& call, const Place& place) {
-  Use& use = call.uses[0];
+void MemoryStore::Table::RunAlone(StoreCall& call, const Place& place) {
+  KeyUse& use = call.uses[0];
   if (call.operation == Operation::kReset) return Forget(call, use, place);
   if (call.operation == Operation::kInspect) return Inspect(call, use, place.cell);
   Loaded loaded;
   Load(place.cell, use, call.now, loaded);
-  Subject* const subject = &loaded.subject;
+  EvaluatedKey* const subject = &loaded.subject;
   if (!NeedsNoRoom(call, use, loaded) &&
       !Reserve(call, use, place.segment, loaded, {.uses = 1, .cost = use.cost}, 0)) {
     use.no_room = true;
     return AnswerWithoutRoom(call, {&subject, 1}, loaded.clock_set_back);
   }
   Decide(call, {&subject, 1});
-  // Making room moves no cell of the own segment if the key has one there.
+  // Making room moves no cell of this segment if the key is present.
   WriteBack(call, use, place, loaded);
 }
 
-void MemoryStore::Table::RunSeveral(Call& call) {
+void MemoryStore::Table::RunSeveral(StoreCall& call) {
   const std::size_t count = call.uses.size();
   if (count <= kPartsOnStack) {
     std::array<Part, kPartsOnStack> parts;
@@ -250,7 +250,7 @@ void MemoryStore::Table::RunSeveral(Call& call) {
   RunParts(call, parts);
 }
 
-void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
+void MemoryStore::Table::RunParts(StoreCall& call, std::span<Part> parts) {
   std::array<Segment*, kMaxLimitsPerCall> segments;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].hash = HashOf(call.uses[i].key);
@@ -269,7 +269,7 @@ void MemoryStore::Table::RunParts(Call& call, std::span<Part> parts) {
   std::for_each(begin, last, [](Segment* segment) { segment->lock.unlock(); });
 }
 
-void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
+void MemoryStore::Table::RunLocked(StoreCall& call, std::span<Part> parts) {
   call.ok = true;
   call.affected = 0;
   for (const Part& part : parts) SweepIfDue(*part.segment, call.now);
@@ -284,7 +284,7 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
     }
     return;
   }
-  std::array<Subject*, kMaxLimitsPerCall> subjects;
+  std::array<EvaluatedKey*, kMaxLimitsPerCall> subjects;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     if (part.shared_with == nullptr) {
@@ -316,9 +316,10 @@ void MemoryStore::Table::RunLocked(Call& call, std::span<Part> parts) {
   }
 }
 
-// Forgets a key that holds no information before the call looks at it: making room for the call's
-// other keys, or sweeping after they are written, would else do so in the middle of the call.
-MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, const Part& part) {
+// Drops a fresh key before the call loads it; otherwise making room for other keys of the call, or
+// a sweep, might drop it in the middle of the call.
+MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const StoreCall& call,
+                                                           const Part& part) {
   Place place = PlaceOf(part);
   if (place.cell == nullptr || call.operation == Operation::kPeek) return place;
   if (place.cell->FreshAt() > call.now) return place;
@@ -327,7 +328,7 @@ MemoryStore::Table::Place MemoryStore::Table::PlaceForCall(const Call& call, con
   return {place.segment, place.hash, nullptr};
 }
 
-void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
+void MemoryStore::Table::Forget(StoreCall& call, KeyUse& use, const Place& place) {
   if (place.cell != nullptr) {
     if (place.cell->FreshAt() > call.now) ++call.affected;
     Drop(place.segment, place.cell);
@@ -337,7 +338,7 @@ void MemoryStore::Table::Forget(Call& call, Use& use, const Place& place) {
   use.verdict = Peek(limit, call.now, algo::Fresh(limit, call.now));
 }
 
-void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) const {
+void MemoryStore::Table::Inspect(const StoreCall& call, KeyUse& use, const Cell* cell) const {
   const LimitNumbers& limit = use.limit->numbers();
   Loaded loaded;
   Load(cell, use, call.now, loaded);
@@ -348,7 +349,7 @@ void MemoryStore::Table::Inspect(const Call& call, Use& use, const Cell* cell) c
       InspectionOf(limit, call.now, state, cell != nullptr ? cell->State().at : WallTime{});
 }
 
-void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
+void MemoryStore::Table::Load(const Cell* cell, const KeyUse& use, WallTime now,
                               Loaded& loaded) const {
   const Limit& limit = *use.limit;
   const LimitNumbers& numbers = limit.numbers();
@@ -362,7 +363,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
     algo::ExpireGrant(now, state);
     from = &cell->Numbers();
     loaded.converted = *from != numbers;
-    // What holds no information may have been forgotten: under new numbers it starts anew, too.
+    // A fresh key might as well have been dropped: under new numbers it starts fresh.
     if (loaded.converted && cell->FreshAt() <= now) from = nullptr;
   }
   if (from == nullptr || from->algorithm != numbers.algorithm) {
@@ -374,7 +375,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
       state.grant_expires = before.grant_expires;
     }
     if (algo::InfoOf(numbers.algorithm).keeps_history) {
-      loaded.made = std::make_unique<Extended>(Extended{.limit = limit});
+      loaded.made = std::make_unique<ExtendedState>(ExtendedState{.limit = limit});
       state.history = &loaded.made->history;
     }
   } else if (loaded.converted) {
@@ -385,7 +386,7 @@ void MemoryStore::Table::Load(const Cell* cell, const Use& use, WallTime now,
   }
 }
 
-void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place& place,
+void MemoryStore::Table::WriteBack(const StoreCall& call, const KeyUse& use, const Place& place,
                                    Loaded& loaded) {
   Segment& segment = place.segment;
   algo::State& state = loaded.subject.state;
@@ -410,7 +411,7 @@ void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
     cell.SetExtended(place.hash, Extend(use, loaded).release());
   }
   if (loaded.from_caller) cell.SetFromCaller();
-  loaded.counted = false;  // From now on the cell is.
+  loaded.counted = false;  // Ownership moves to the cell.
   Unreserve(loaded);
   segment.nothing_fresh_before = 0;
   const std::uint32_t pages = segment.pages();
@@ -419,10 +420,10 @@ void MemoryStore::Table::WriteBack(const Call& call, const Use& use, const Place
   Sweep(segment, call.now, kCellsPerInsert, Histories::kLeave);
 }
 
-// A heap block that holds what `loaded` says.
-std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loaded) {
+// Returns an extended state with the content of `loaded`.
+std::unique_ptr<ExtendedState> MemoryStore::Table::Extend(const KeyUse& use, Loaded& loaded) {
   auto extended = loaded.made ? std::move(loaded.made)
-                              : std::make_unique<Extended>(Extended{.limit = *use.limit});
+                              : std::make_unique<ExtendedState>(ExtendedState{.limit = *use.limit});
   extended->state = loaded.subject.state;
   extended->from_caller = loaded.from_caller;
   if (options_.keep_names) AppendKeyName(use.key, extended->name);
@@ -430,9 +431,9 @@ std::unique_ptr<Extended> MemoryStore::Table::Extend(const Use& use, Loaded& loa
   return extended;
 }
 
-void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const Use& use,
+void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const KeyUse& use,
                                    Loaded& loaded) {
-  Extended* const old = cell.extended();
+  ExtendedState* const old = cell.extended();
   if (!options_.keep_names && cell.TryPack(hash, *use.limit, loaded.subject.state)) {
     Free(old);
   } else if (old != nullptr && !loaded.made) {
@@ -445,7 +446,7 @@ void MemoryStore::Table::Overwrite(Cell& cell, const KeyHash& hash, const Use& u
   }
 }
 
-// A fingerprint shown to anyone would help to find the secret behind all of them.
+// The id is hashed again, because fingerprints would help to find the secret.
 std::uint64_t MemoryStore::Table::IdOf(const Cell& cell) const {
   const std::array<std::uint64_t, 2> fingerprint{cell.order(), cell.low()};
   std::array<char, sizeof fingerprint> bytes;
@@ -458,7 +459,7 @@ KeyState MemoryStore::Table::Describe(const Cell& cell, WallTime now) const {
   algo::State state = cell.State();
   const WallTime touched = state.at;
   algo::Advance(limit, now, state);
-  const Extended* extended = cell.extended();
+  const ExtendedState* extended = cell.extended();
   return {.name = extended != nullptr ? extended->name : std::string(),
           .id = IdOf(cell),
           .limit = limit,

@@ -25,7 +25,8 @@ void MemoryStore::Table::CountMarks(std::unique_ptr<SettlementMarks>& marks, Key
   if (kind == KeyKind::kFromCaller) caller_bytes_.fetch_add(more, std::memory_order_relaxed);
 }
 
-bool MemoryStore::Table::ReserveMarks(Call& call, std::span<const Part> parts, MarkBytes& bytes) {
+bool MemoryStore::Table::ReserveMarks(StoreCall& call, std::span<const Part> parts,
+                                      MarkBytes& bytes) {
   std::bitset<kMaxLimitsPerCall> is_new;
   MarkBytes needed;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -64,7 +65,7 @@ bool MemoryStore::Table::ReserveMarks(Call& call, std::span<const Part> parts, M
   return false;
 }
 
-void MemoryStore::Table::MarkSettled(Call& call, std::span<const Part> parts) {
+void MemoryStore::Table::MarkSettled(StoreCall& call, std::span<const Part> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Settlement* const settlement = call.uses[i].settlement;
     if (settlement == nullptr || settlement->expires <= call.now) continue;

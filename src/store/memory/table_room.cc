@@ -1,4 +1,4 @@
-// The part of the table that makes room: what is counted, what is forgotten, what is refused.
+// Memory accounting of the table: reservations, eviction of fresh keys, rejection.
 
 #include <algorithm>
 #include <mutex>
@@ -9,10 +9,10 @@
 namespace sluice::store {
 namespace {
 
-// How many cells of other segments a new key looks at when its own has none to drop.
+// Cells of other segments that are searched if a key's own segment has no fresh one.
 constexpr std::size_t kForeignCells = 8192;
 
-// How many keys are dropped for one that needs room, at most.
+// Maximum number of keys that are dropped for a new one.
 constexpr int kMostFreed = 8;
 
 // Whether an operation other than a check may add a key.
@@ -22,7 +22,7 @@ bool Creates(Operation operation) {
 
 }  // namespace
 
-void MemoryStore::Table::CountBytes(Extended& extended) {
+void MemoryStore::Table::CountBytes(ExtendedState& extended) {
   const std::size_t bytes = extended.Bytes();
   // Unsigned, so that a smaller size wraps around and subtracts.
   const std::size_t more = bytes - extended.counted_bytes;
@@ -31,7 +31,7 @@ void MemoryStore::Table::CountBytes(Extended& extended) {
   extended.counted_bytes = bytes;
 }
 
-void MemoryStore::Table::Free(Extended* extended) {
+void MemoryStore::Table::Free(ExtendedState* extended) {
   if (extended == nullptr) return;
   bytes_.fetch_sub(extended->counted_bytes, std::memory_order_relaxed);
   if (extended->from_caller)
@@ -39,7 +39,7 @@ void MemoryStore::Table::Free(Extended* extended) {
   delete extended;
 }
 
-// Added first, so that threads that ask at the same time don't pass the ceiling together.
+// Added first, so that concurrent threads can't exceed the maximum together.
 bool MemoryStore::Table::Charge(KeyKind kind, std::size_t bytes) {
   if (bytes == 0) return true;
   const std::size_t kept = kind == KeyKind::kOverflow ? 0 : reserve_bytes_;
@@ -86,7 +86,7 @@ void MemoryStore::Table::UncountKey(bool from_caller) {
 bool MemoryStore::Table::ReserveCell(KeyKind kind, Segment& segment, std::uint32_t promised,
                                      WallTime now) {
   if (!CountKey(kind, segment, now)) return false;
-  // Pages are for keys of all kinds; what callers have of them is counted by the cell.
+  // Pages are shared by keys of all kinds; those of kFromCaller keys are counted by cell.
   const KeyKind payer = kind == KeyKind::kFromCaller ? KeyKind::kOrdinary : kind;
   bool freed = true;
   for (int tries = 0; freed; ++tries) {
@@ -103,8 +103,8 @@ bool MemoryStore::Table::ReserveCell(KeyKind kind, Segment& segment, std::uint32
   return false;
 }
 
-std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, const Loaded& loaded,
-                                           const Demand& demand) const {
+std::size_t MemoryStore::Table::HeapNeeded(const StoreCall& call, const KeyUse& use,
+                                           const Loaded& loaded, const Demand& demand) const {
   const algo::State& state = loaded.subject.state;
   const bool counts_past_cell =
       use.limit->algorithm() == Algorithm::kSlidingWindowCounter &&
@@ -115,9 +115,9 @@ std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, con
   std::size_t bytes = 0;
   if (is_new && (loaded.made != nullptr || has_grant || counts_past_cell ||
                  use.limit->shape() == 0 || options_.keep_names)) {
-    // Every byte of a key may be escaped, and a text's room be twice what it holds.
+    // Worst case: every byte of a key is escaped, and the string's capacity is twice its size.
     const std::size_t key_bytes = use.key.scope.size() + use.key.tag.size() + use.key.rest.size();
-    bytes = Extended::BytesWithName(options_.keep_names ? 2 * (3 * key_bytes + 8) : 0);
+    bytes = ExtendedState::BytesWithName(options_.keep_names ? 2 * (3 * key_bytes + 8) : 0);
   }
   const bool adds_entries =
       call.operation == Operation::kCheck || call.operation == Operation::kAdjust;
@@ -127,7 +127,7 @@ std::size_t MemoryStore::Table::HeapNeeded(const Call& call, const Use& use, con
   return bytes;
 }
 
-bool MemoryStore::Table::ReserveHeap(const Call& call, const Use& use, Segment& segment,
+bool MemoryStore::Table::ReserveHeap(const StoreCall& call, const KeyUse& use, Segment& segment,
                                      Loaded& loaded, const Demand& demand) {
   const std::size_t bytes = HeapNeeded(call, use, loaded, demand);
   if (bytes == 0) return true;
@@ -135,7 +135,7 @@ bool MemoryStore::Table::ReserveHeap(const Call& call, const Use& use, Segment& 
                        : use.kind == KeyKind::kOverflow ? KeyKind::kOverflow
                                                         : KeyKind::kOrdinary;
   for (int tries = 0; !Charge(kind, bytes); ++tries) {
-    // A key that is held must stay where it is.
+    // A present key must not move.
     const bool freed = tries < kMostFreed && (loaded.present ? FreeOneElsewhere(call.now)
                                                              : FreeOneAnywhere(segment, call.now));
     if (!freed) return false;
@@ -150,8 +150,8 @@ bool MemoryStore::Table::ReserveHeap(const Call& call, const Use& use, Segment& 
   return true;
 }
 
-bool MemoryStore::Table::Reserve(const Call& call, const Use& use, Segment& segment, Loaded& loaded,
-                                 const Demand& demand, std::uint32_t promised) {
+bool MemoryStore::Table::Reserve(const StoreCall& call, const KeyUse& use, Segment& segment,
+                                 Loaded& loaded, const Demand& demand, std::uint32_t promised) {
   if (!loaded.present) {
     const bool adds_key =
         call.operation == Operation::kCheck ? demand.cost > 0 : Creates(call.operation);
@@ -172,7 +172,7 @@ void MemoryStore::Table::TakeBack(Loaded& loaded) {
   loaded.heap_bytes = 0;
 }
 
-bool MemoryStore::Table::ReserveFor(Call& call, std::span<Part> parts) {
+bool MemoryStore::Table::ReserveFor(StoreCall& call, std::span<Part> parts) {
   bool fits = true;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
@@ -206,10 +206,10 @@ bool MemoryStore::Table::ReserveFor(Call& call, std::span<Part> parts) {
   return false;
 }
 
-void MemoryStore::Table::AnswerWithoutRoom(Call& call, std::span<Subject* const> subjects,
+void MemoryStore::Table::AnswerWithoutRoom(StoreCall& call, std::span<EvaluatedKey* const> subjects,
                                            bool clock_set_back) {
   const bool counts_denied = std::any_of(call.uses.begin(), call.uses.end(),
-                                         [](const Use& use) { return use.count_denied; });
+                                         [](const KeyUse& use) { return use.count_denied; });
   if (call.operation == Operation::kCheck && !counts_denied && !clock_set_back) {
     call.operation = Operation::kPeek;
     Decide(call, subjects);
@@ -219,13 +219,13 @@ void MemoryStore::Table::AnswerWithoutRoom(Call& call, std::span<Subject* const>
   call.ok = false;
   call.error = ErrorCode::kStoreFull;
   refused_.fetch_add(1, std::memory_order_relaxed);
-  const bool of_caller = std::any_of(call.uses.begin(), call.uses.end(), [](const Use& use) {
+  const bool of_caller = std::any_of(call.uses.begin(), call.uses.end(), [](const KeyUse& use) {
     return use.no_room && use.kind == KeyKind::kFromCaller;
   });
   if (of_caller) caller_refused_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Drops the first cell without information that it finds; looks at each cell at most once.
+// Drops the first fresh cell; examines each cell at most once.
 bool MemoryStore::Table::FreeOne(Segment& segment, WallTime now) {
   if (now.time_since_epoch().count() < segment.nothing_fresh_before) return false;
   WallTime earliest = algo::kNever;
@@ -253,7 +253,7 @@ bool MemoryStore::Table::FreeOneElsewhere(WallTime now) {
   std::size_t peeked = 0;
   for (std::size_t i = 0; i < segment_count_ && peeked < kForeignCells; ++i) {
     Segment& other = segments_[free_hand_.fetch_add(1, std::memory_order_relaxed) % segment_count_];
-    // Only tried: this call, or one that waits for it, may hold that lock already.
+    // try_lock: this call, or one that waits for it, may already hold that lock.
     if (!other.lock.try_lock()) continue;
     const std::lock_guard lock(other.lock, std::adopt_lock);
     peeked += other.extent();
@@ -274,7 +274,7 @@ void MemoryStore::Table::Sweep(Segment& segment, WallTime now, std::uint32_t cel
       expired_.fetch_add(1, std::memory_order_relaxed);
       dropped = true;
     } else {
-      Extended* const extended = cell->extended();
+      ExtendedState* const extended = cell->extended();
       if (histories == Histories::kShrink && extended != nullptr &&
           algo::Shrink(extended->limit.numbers(), now, extended->state)) {
         CountBytes(*extended);

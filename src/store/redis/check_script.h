@@ -4,7 +4,7 @@
 
 namespace sluice::store {
 
-/// check.lua with all its fragments, as Redis gets it, and the hash by which Redis knows it.
+/// The complete Lua script (check.lua with its fragments) and its SHA-1, for EVALSHA.
 extern const std::string_view kCheckScript;
 extern const std::string_view kCheckScriptSha;
 

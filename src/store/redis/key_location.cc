@@ -15,9 +15,9 @@ constexpr std::size_t kMaxWorkOfCall = 210;
 
 }  // namespace
 
-std::vector<KeyLocation> LocationsOfKeys(const Call& call, std::uint16_t slot) {
+std::vector<KeyLocation> LocationsOfKeys(const StoreCall& call, std::uint16_t slot) {
   std::vector<std::string> keys;
-  for (const Use& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
+  for (const KeyUse& use : call.uses) AppendRedisKey(use.key, keys.emplace_back());
   std::vector<KeyLocation> locations;
   for (const std::string& key : keys) {
     // The rank among the call's keys, by name.
@@ -28,7 +28,7 @@ std::vector<KeyLocation> LocationsOfKeys(const Call& call, std::uint16_t slot) {
   return locations;
 }
 
-void GroupKeys(const Call& call, std::vector<KeyLocation>& locations) {
+void GroupKeys(const StoreCall& call, std::vector<KeyLocation>& locations) {
   const std::vector<KeyLocation> keys = LocationsOfKeys(call, 0);
   std::vector<std::size_t> order(locations.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -50,9 +50,9 @@ void GroupKeys(const Call& call, std::vector<KeyLocation>& locations) {
   }
 }
 
-bool ExceedsOneScriptCall(const Call& call) {
+bool ExceedsOneScriptCall(const StoreCall& call) {
   std::size_t work = 0;
-  for (const Use& use : call.uses) work += MostWorkOf(use);
+  for (const KeyUse& use : call.uses) work += MostWorkOf(use);
   return work > kMaxWorkOfCall;
 }
 

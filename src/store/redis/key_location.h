@@ -8,30 +8,30 @@
 
 #include "store/store.h"
 
-/// Which keys of a call one script call can cover.
+/// Assignment of a call's keys to script calls.
 namespace sluice::store {
 
-/// A script call blocks all others; this much work (WorkOf) takes Redis well under a millisecond.
+/// Maximum work (WorkOf) of a script call, which blocks Redis: well under a millisecond.
 inline constexpr std::size_t kMaxWork = 128;
 
-/// Where the key of a use lives: uses of one location share a script call.
+/// The location of a key: uses with equal locations share a script call.
 struct KeyLocation {
   std::uint16_t slot = 0;
-  std::uint32_t key = 0;  ///< Separates keys, or groups of keys, of one slot where necessary.
+  std::uint32_t key = 0;  ///< Distinguishes keys, or groups of keys, of one slot if necessary.
 
   friend auto operator<=>(const KeyLocation&, const KeyLocation&) = default;
 };
 
-/// A location of its own for each key of a call whose keys all live in `slot`. The order of
-/// locations is the same for all callers that name the same keys.
-[[nodiscard]] std::vector<KeyLocation> LocationsOfKeys(const Call& call, std::uint16_t slot);
+/// Returns a separate location for each key of a call, all in `slot`. Calls with the same keys get
+/// the same order of locations.
+[[nodiscard]] std::vector<KeyLocation> LocationsOfKeys(const StoreCall& call, std::uint16_t slot);
 
-/// Whether the call is more work than one script call may do.
-[[nodiscard]] bool ExceedsOneScriptCall(const Call& call);
+/// Returns whether the call exceeds kMaxWork.
+[[nodiscard]] bool ExceedsOneScriptCall(const StoreCall& call);
 
 /// Divides the keys of each slot into groups of at most kMaxWork. `locations` has the slot of each
 /// use.
-void GroupKeys(const Call& call, std::vector<KeyLocation>& locations);
+void GroupKeys(const StoreCall& call, std::vector<KeyLocation>& locations);
 
 [[nodiscard]] bool InOneLocation(std::span<const KeyLocation> locations);
 

@@ -1,12 +1,11 @@
 #include "store/redis/message.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "algo/algorithm_info.h"
+#include "base/parse_number.h"
 #include "base/random.h"
 #include "redis/slot.h"
 #include "resp/encoder.h"
@@ -23,17 +22,17 @@ constexpr std::size_t kNumbersPerUse = 10;
 constexpr std::size_t kNumbersPerGrant = 14;
 constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
-// In place of how many were affected.
+// In place of the number of affected keys.
 constexpr std::int64_t kTooManyMarks = -2;
-// In place of the first call's answer: how many calls are answered follows.
+// In place of the first call's result: the number of answered calls follows.
 constexpr std::int64_t kOnlyTheFirst = -3;
 constexpr std::size_t kNumbersOfHeading = 2;
-// What uses cost Redis that are no plain checks, of strings and of sorted sets: see check.lua.
+// Estimated work of uses that are not plain checks, for strings and sorted sets: see check.lua.
 constexpr std::size_t kWorkOfString = 5;
 constexpr std::size_t kWorkOfSet = 13;
 
 char LetterOf(Operation operation) {
-  if (operation == kLookBeforeTake) return 'K';
+  if (operation == kPeekBeforeTake) return 'K';
   switch (operation) {
     case Operation::kCheck:
       return 'C';
@@ -91,13 +90,6 @@ char LetterOf(Mode mode) {
   return '?';
 }
 
-template <typename Number>
-void AppendNumber(Number number, std::string& out) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append(digits.data(), end.ptr);
-}
-
 void AppendNumbers(std::initializer_list<std::int64_t> numbers, std::string& out) {
   for (const std::int64_t number : numbers) {
     out.push_back(',');
@@ -114,28 +106,28 @@ void AppendLimit(const LimitNumbers& limit, std::string& out) {
   if (limit.algorithm == Algorithm::kFixedWindow) out.append(",").append(NameOf(limit.anchor));
 }
 
-bool TakesSlot(const Call& call, const Use& use) {
+bool TakesSlot(const StoreCall& call, const KeyUse& use) {
   return call.operation == Operation::kCheck && !use.only_looks &&
          use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
-bool NamesSlot(const Use& use) {
+bool NamesSlot(const KeyUse& use) {
   return use.slot != 0 && use.limit->algorithm() == Algorithm::kConcurrency;
 }
 
-bool Leases(const Call& call) {
+bool Leases(const StoreCall& call) {
   return call.operation == Operation::kFetch || call.operation == Operation::kReturn;
 }
 
-bool Settles(const Call& call, const Use& use) {
+bool Settles(const StoreCall& call, const KeyUse& use) {
   return call.operation == Operation::kAdjust && use.settlement != nullptr;
 }
 
-bool GrantsForATime(const Call& call, const Use& use) {
+bool GrantsForATime(const StoreCall& call, const KeyUse& use) {
   return call.operation == Operation::kGrant && use.receipt.grant_expires != WallTime{};
 }
 
-bool HasParticulars(const Call& call, const Use& use) {
+bool HasParticulars(const StoreCall& call, const KeyUse& use) {
   return Leases(call) || use.mode != Mode::kEnforce || use.count_denied || use.only_looks ||
          NamesSlot(use) || TakesSlot(call, use) || call.operation == Operation::kAdjust ||
          GrantsForATime(call, use);
@@ -154,7 +146,7 @@ void AppendLeaseRequest(const algo::lease::Request& request, std::string& out) {
 }
 
 // Appends unusual fields: none for an enforced check without a slot.
-void AppendParticulars(const Call& call, Use& use, std::string& out) {
+void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
   if (!HasParticulars(call, use)) return;
   if (Leases(call)) return AppendLeaseRequest(use.lending->request, out);
   const bool takes_slot = TakesSlot(call, use);
@@ -162,7 +154,7 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
   out.push_back(use.only_looks ? 'l' : use.count_denied ? 'd' : '-');
   if (takes_slot) use.receipt.slot = use.slot != 0 ? use.slot : RandomId();
   if (NamesSlot(use)) {
-    out.push_back('o');  // The caller's own: it may be held already.
+    out.push_back('o');  // An id chosen by the caller: the slot may already be held.
     AppendNumber(use.slot, out);
   } else if (takes_slot) {
     out.push_back('n');
@@ -182,29 +174,29 @@ void AppendParticulars(const Call& call, Use& use, std::string& out) {
                 out);
 }
 
-// Whether the two calls are encoded alike but for their keys.
-bool AreEqual(const Call& a, const Call& b) {
+// Returns whether two calls differ only in their keys.
+bool AreEqual(const StoreCall& a, const StoreCall& b) {
   if (a.operation != b.operation || a.uses.size() != b.uses.size()) return false;
   for (std::size_t i = 0; i < a.uses.size(); ++i) {
-    const Use& x = a.uses[i];
-    const Use& y = b.uses[i];
+    const KeyUse& x = a.uses[i];
+    const KeyUse& y = b.uses[i];
     if (HasParticulars(a, x) || HasParticulars(b, y) || x.cost != y.cost) return false;
     if (x.limit != y.limit && *x.limit != *y.limit) return false;
   }
   return true;
 }
 
-std::size_t CountKeys(std::span<Call* const> calls) {
+std::size_t CountKeys(std::span<StoreCall* const> calls) {
   std::size_t keys = 0;
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) keys += Settles(*call, use) ? 2 : 1;
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) keys += Settles(*call, use) ? 2 : 1;
   }
   return keys;
 }
 
 bool IsCheck(Operation operation) {
   return operation == Operation::kCheck || operation == Operation::kPeek ||
-         operation == kLookBeforeTake;
+         operation == kPeekBeforeTake;
 }
 
 class Numbers {
@@ -232,7 +224,7 @@ class Numbers {
   bool ok_ = true;
 };
 
-void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
+void ReadVerdict(const StoreCall& call, KeyUse& use, Numbers& numbers) {
   const std::uint64_t slot = use.receipt.slot;
   use.verdict = {.outcome = static_cast<Outcome>(numbers.Next()), .limit = use.limit->cap()};
   use.verdict.remaining = numbers.Next() + numbers.Next();
@@ -255,7 +247,7 @@ void ReadVerdict(const Call& call, Use& use, Numbers& numbers) {
   use.receipt = receipt;
 }
 
-void ReadInspection(Use& use, Numbers& numbers) {
+void ReadInspection(KeyUse& use, Numbers& numbers) {
   Inspection inspection{.live = numbers.Next() != 0};
   const std::int64_t left = numbers.Next();
   inspection.grant = numbers.Next();
@@ -290,7 +282,7 @@ void ReadGrant(algo::lease::Grant& grant, Numbers& numbers) {
   grant.epoch = numbers.Next();
 }
 
-void ReadCall(Call& call, Numbers& numbers) {
+void ReadCall(StoreCall& call, Numbers& numbers) {
   const std::int64_t answer = numbers.Next();
   call.ok = answer >= 0;
   if (!call.ok) {
@@ -300,7 +292,7 @@ void ReadCall(Call& call, Numbers& numbers) {
   const bool is_check = IsCheck(call.operation);
   call.allowed = is_check ? answer == 1 : call.ok;
   call.affected = is_check || !call.ok ? 0 : static_cast<std::size_t>(answer);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     if (call.operation == Operation::kInspect) {
       ReadInspection(use, numbers);
     } else if (call.operation == Operation::kFetch) {
@@ -311,13 +303,13 @@ void ReadCall(Call& call, Numbers& numbers) {
   }
 }
 
-// How many numbers a plain check is answered with: what a bucket has left; what was used in a
-// window, and where that begins or what was used in the one before.
-std::size_t NumbersOfPlainUse(const Use& use) {
+// Number of values in the reply to a plain check: a bucket's remaining units; a window's used
+// units, and its start or the previous window's used units.
+std::size_t NumbersOfPlainUse(const KeyUse& use) {
   return algo::IsBucket(use.limit->algorithm()) ? 1 : 2;
 }
 
-algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
+algo::State ReadPlainState(const KeyUse& use, WallTime now, Numbers& numbers) {
   const LimitNumbers& limit = use.limit->numbers();
   algo::State state = algo::Fresh(limit, now);
   algo::Advance(limit, now, state);
@@ -327,19 +319,19 @@ algo::State ReadPlainState(const Use& use, WallTime now, Numbers& numbers) {
   return state;
 }
 
-// The script says what it found; what follows from that is the same here as there.
-void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
+// The script returns the state; the verdict is computed here with the same arithmetic.
+void ReadPlainAnswers(std::span<StoreCall* const> calls, Numbers& numbers) {
   const WallTime now{Micros{numbers.Next()}};
-  // Kept by the thread, so that they are allocated once.
-  thread_local std::vector<Subject> subjects;
-  thread_local std::vector<Subject*> pointers;
-  for (Call* call : calls) {
+  // Reused buffers of the thread.
+  thread_local std::vector<EvaluatedKey> subjects;
+  thread_local std::vector<EvaluatedKey*> pointers;
+  for (StoreCall* call : calls) {
     subjects.clear();
     pointers.clear();
-    for (const Use& use : call->uses) {
+    for (const KeyUse& use : call->uses) {
       subjects.push_back({.state = ReadPlainState(use, now, numbers)});
     }
-    for (Subject& subject : subjects) pointers.push_back(&subject);
+    for (EvaluatedKey& subject : subjects) pointers.push_back(&subject);
     const WallTime asked_for = std::exchange(call->now, now);
     Decide(*call, pointers);
     call->now = asked_for;
@@ -348,13 +340,13 @@ void ReadPlainAnswers(std::span<Call* const> calls, Numbers& numbers) {
 }
 
 // Calls that differ in their keys only.
-void AppendRun(Call& call, std::size_t times, std::string& text, std::string& out) {
+void AppendRun(StoreCall& call, std::size_t times, std::string& text, std::string& out) {
   text.assign(1, LetterOf(call.operation));
   AppendNumber(call.uses.size(), text);
   text.push_back('*');
   AppendNumber(times, text);
   resp::AppendBulk(out, text);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     text.clear();
     AppendLimit(use.limit->numbers(), text);
     resp::AppendBulk(out, text);
@@ -376,17 +368,17 @@ void AppendMarksKey(const Key& key, std::string& out) {
   const std::size_t begin = out.size();
   AppendRedisKey(key, out);
   if (key.tag.empty()) {
-    // All of such a key's name chooses its slot: its marks need a tag to follow it there.
+    // The whole name of such a key determines its slot: its marks need an explicit hash tag.
     const std::uint32_t tag =
         redis::TagNumberOf(redis::SlotOf(std::string_view(out).substr(begin)));
     constexpr std::string_view kUpToTag = "sluice:v1:{";
     out.insert(begin + kUpToTag.size(), std::to_string(tag) + "}{");
   }
-  // No part of a key has this sign.
+  // A character that does not occur in keys.
   out.append("#settled");
 }
 
-void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
+void AppendRequest(std::span<StoreCall* const> calls, ScriptForm by, std::optional<WallTime> now,
                    std::string& out) {
   // The command, the script, the number of keys, the keys, the time; then each run of equal calls.
   const std::size_t keys = CountKeys(calls);
@@ -396,12 +388,12 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
     arguments += 1 + calls[i]->uses.size() * kArgumentsPerUse;
   }
   resp::AppendArrayHeader(out, arguments);
-  resp::AppendBulk(out, by == CallBy::kSha ? "EVALSHA" : "EVAL");
-  resp::AppendBulk(out, by == CallBy::kSha ? kCheckScriptSha : kCheckScript);
+  resp::AppendBulk(out, by == ScriptForm::kSha ? "EVALSHA" : "EVAL");
+  resp::AppendBulk(out, by == ScriptForm::kSha ? kCheckScriptSha : kCheckScript);
   resp::AppendBulkInteger(out, static_cast<std::int64_t>(keys));
   thread_local std::string text;  // Kept by the thread, so that it is allocated once.
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) {
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) {
       text.clear();
       AppendRedisKey(use.key, text);
       resp::AppendBulk(out, text);
@@ -424,7 +416,7 @@ void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTi
   }
 }
 
-std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
+std::size_t ReadAnswers(resp::Value reply, std::span<StoreCall* const> calls) {
   if (reply.type() != resp::Type::kArray) return 0;
   Numbers numbers(reply);
   std::size_t heading = 0;
@@ -437,24 +429,24 @@ std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls) {
   }
   std::size_t if_plain = 1;
   std::size_t if_not = heading + calls.size();
-  for (const Call* call : calls) {
-    for (const Use& use : call->uses) if_plain += NumbersOfPlainUse(use);
+  for (const StoreCall* call : calls) {
+    for (const KeyUse& use : call->uses) if_plain += NumbersOfPlainUse(use);
     const bool fetches = call->operation == Operation::kFetch;
     if_not += call->uses.size() * (fetches ? kNumbersPerGrant : kNumbersPerUse);
   }
   if (heading == 0 && reply.size() == if_plain) {
     ReadPlainAnswers(calls, numbers);
   } else if (reply.size() == if_not) {
-    for (Call* call : calls) ReadCall(*call, numbers);
+    for (StoreCall* call : calls) ReadCall(*call, numbers);
   } else {
     return 0;
   }
   return numbers.ok() ? calls.size() : 0;
 }
 
-std::size_t WorkOf(const Call& call) {
+std::size_t WorkOf(const StoreCall& call) {
   std::size_t work = 0;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     const bool plain = call.operation == Operation::kCheck && !HasParticulars(call, use) &&
                        !algo::InfoOf(use.limit->algorithm()).keeps_history;
     work += plain ? 1 : MostWorkOf(use);
@@ -463,7 +455,7 @@ std::size_t WorkOf(const Call& call) {
   return work;
 }
 
-std::size_t MostWorkOf(const Use& use) {
+std::size_t MostWorkOf(const KeyUse& use) {
   return algo::InfoOf(use.limit->algorithm()).keeps_history ? kWorkOfSet : kWorkOfString;
 }
 

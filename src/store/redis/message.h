@@ -12,35 +12,34 @@
 /// The messages between the Redis store and its script: see scripts/README.md.
 namespace sluice::store {
 
-/// A key as it stands in Redis: "sluice:v1:{<tag>}:<scope>:<rest>".
+/// Appends a key's name in Redis: "sluice:v1:{<tag>}:<scope>:<rest>".
 void AppendRedisKey(const Key& key, std::string& out);
 
-/// Where the settled receipts of a key stand in Redis: in the same slot.
+/// Appends the name of the key with the settled receipts, in the same slot.
 void AppendMarksKey(const Key& key, std::string& out);
 
-/// How the script is called.
-enum class CallBy : std::uint8_t {
+/// The command that runs the script.
+enum class ScriptForm : std::uint8_t {
   kSha,   ///< EVALSHA
-  kText,  ///< EVAL: Redis keeps the script from then on.
+  kText,  ///< EVAL: Redis caches the script.
 };
 
-/// The first half of a kCheck whose keys are in several places: says what a kPeek says, and notes,
-/// as a kCheck does, if the clock was set back. Only between the Redis store and its script.
-inline constexpr Operation kLookBeforeTake{0xFF};
+/// The first phase of a kCheck with keys in several locations: a kPeek that also records, like a
+/// kCheck, that the clock was set back. Only used between the Redis store and its script.
+inline constexpr Operation kPeekBeforeTake{0xFF};
 
-/// Appends the command that runs all these calls. `now`: the time to evaluate by, instead of
-/// Redis' own; for tests.
-void AppendRequest(std::span<Call* const> calls, CallBy by, std::optional<WallTime> now,
+/// Appends the command that runs all these calls. `now` replaces Redis' clock in tests.
+void AppendRequest(std::span<StoreCall* const> calls, ScriptForm by, std::optional<WallTime> now,
                    std::string& out);
 
-/// Fills in the calls' answers from the script's. Returns how many of the calls are answered: the
-/// others did not run, because the script had done enough. 0 (and nothing promised of the calls) if
-/// the reply is not one of the script's.
-std::size_t ReadAnswers(resp::Value reply, std::span<Call* const> calls);
+/// Sets the calls' results from the reply. Returns the number of calls that ran: the others did
+/// not, because the script had done its maximum of work. Returns 0, with unspecified results, if
+/// the reply is not the script's.
+std::size_t ReadAnswers(resp::Value reply, std::span<StoreCall* const> calls);
 
-/// About how much the script has to do for a call: 1 is a check of a bucket among many.
-std::size_t WorkOf(const Call& call);
-/// The same of one use, if it turns out not to be plain.
-std::size_t MostWorkOf(const Use& use);
+/// Returns the estimated work of the script for a call: 1 is the check of one bucket.
+std::size_t WorkOf(const StoreCall& call);
+/// Returns the estimate for one use in the worst case.
+std::size_t MostWorkOf(const KeyUse& use);
 
 }  // namespace sluice::store

@@ -29,7 +29,7 @@ class Turns {
       }
       calls_[i].uses = {uses_[i].data(), 1 + i % kUses};
       calls_[i].context = this;
-      calls_[i].on_done = [](Call& call, void* context) {
+      calls_[i].on_done = [](StoreCall& call, void* context) {
         auto& self = *static_cast<Turns*>(context);
         self.failed_ += call.ok ? 0U : 1U;
         self.denied_ += call.allowed ? 0U : 1U;
@@ -60,7 +60,7 @@ class Turns {
  private:
   void Submit() {
     answered_ = 0;
-    for (Call& call : calls_) store_.Submit(call);
+    for (StoreCall& call : calls_) store_.Submit(call);
   }
   void EndTurn() {
     if (--left_ == half_) {
@@ -80,8 +80,8 @@ class Turns {
   std::unique_ptr<redis::Service> client_;
   RedisStore store_;
   std::array<std::string, kCalls> names_;
-  std::array<std::array<Use, kUses>, kCalls> uses_{};
-  std::array<Call, kCalls> calls_{};
+  std::array<std::array<KeyUse, kUses>, kCalls> uses_{};
+  std::array<StoreCall, kCalls> calls_{};
   std::size_t answered_ = 0, failed_ = 0, denied_ = 0;
   int left_ = 0, half_ = 0;  ///< Turns.
   std::size_t at_half_ = 0, at_end_ = 0;
@@ -101,7 +101,7 @@ TEST_F(RedisAllocations, ChecksAllocateNothingInTheSteadyState) {
   EXPECT_GT(turns.stats().script_calls, 80U) << "a turn takes several script calls";
 }
 
-TEST_F(RedisAllocations, OtherOperationsAmongThemAllocateNothing) {
+TEST_F(RedisAllocations, OtherOperationsInBetweenAllocateNothing) {
   Turns turns(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; i += 30) turns.SetOperation(i, Operation::kPeek);
   ExpectNoAllocation(turns);

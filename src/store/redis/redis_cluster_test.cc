@@ -147,7 +147,7 @@ TEST_F(RedisClusterTest, ACancellationThatTimedOutIsCompletedByRetriesAndCountsO
   std::vector<Settlement> settlements(
       tags.size(),
       Settlement{.receipt = 7, .expires = TheSystemClock().Now() + std::chrono::hours(1)});
-  const auto cancel = [&]() -> const Call& {
+  const auto cancel = [&]() -> const StoreCall& {
     Asked& asked = asker.Prepare(Operation::kAdjust, ten, tags, 0);
     for (std::size_t i = 0; i < tags.size(); ++i) {
       asked.uses[i].receipt = {.amount = 1};
@@ -286,7 +286,7 @@ TEST_F(RedisClusterTest, WhenAPrimaryIsKilledItsReplicaTakesOver) {
   ExpectEverythingCounted(after);
 }
 
-TEST_F(RedisClusterTest, APrimaryThatIsFrozenIsLeftWhenItIsReplaced) {
+TEST_F(RedisClusterTest, AFrozenPrimaryIsAbandonedWhenItIsReplaced) {
   RedisCluster cluster;
   redis::Options options = cluster.ClientOptions();
   options.stall_timeout = milliseconds(300);
@@ -333,7 +333,7 @@ TEST_F(RedisClusterTest, NodesThatDoNotSayTheirHostAreWhereTheyWereAsked) {
 
 class NoClusterTest : public RealRedisTest {};
 
-TEST_F(NoClusterTest, FailsAtOnceAndGetsNoOtherCommand) {
+TEST_F(NoClusterTest, FailsImmediatelyAndGetsNoOtherCommand) {
   redis::Options options;
   options.topology = redis::Topology::kCluster;
   options.seeds = {{"127.0.0.1", server_.port()}};

@@ -94,8 +94,8 @@ class Worker {
   struct Place {
     Worker* worker = nullptr;
     const Question* question = nullptr;
-    std::vector<Use> uses{};
-    Call call{};
+    std::vector<KeyUse> uses{};
+    StoreCall call{};
   };
 
   void AskNext(Place& place) {
@@ -104,7 +104,7 @@ class Worker {
     place.question = &questions_[next_question_++ % questions_.size()];
     place.uses.clear();
     for (std::size_t i = 0; i < place.question->names.size(); ++i) {
-      Use& use = place.uses.emplace_back();
+      KeyUse& use = place.uses.emplace_back();
       use.key = {.scope = kScope, .tag = place.question->names[i], .rest = {}};
       use.limit = place.question->limits[i];
     }
@@ -112,14 +112,14 @@ class Worker {
     place.call.uses = place.uses;
     place.call.now = TheSystemClock().Now() + clock_error_;
     place.call.context = &place;
-    place.call.on_done = [](Call& call, void* context) {
+    place.call.on_done = [](StoreCall& call, void* context) {
       auto& answered = *static_cast<Place*>(context);
       answered.worker->OnDone(call, answered);
     };
     if (store_.Submit(place.call) == Completion::kNow) shared_.errors.fetch_add(1);
   }
 
-  void OnDone(const Call& call, Place& place) {
+  void OnDone(const StoreCall& call, Place& place) {
     ++done_;
     shared_.calls.fetch_add(1);
     if (!call.ok) shared_.errors.fetch_add(1);

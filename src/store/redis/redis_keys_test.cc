@@ -111,7 +111,7 @@ TEST(RedisKeysTest, WithoutATagTheWholeNameChoosesTheSlot) {
   EXPECT_EQ(HashedPart(name), name);
 }
 
-TEST(RedisKeysTest, SettledReceiptsLieInTheSlotOfTheirKeyUnderANameOfTheirOwn) {
+TEST(RedisKeysTest, SettledReceiptsAreASeparateKeyInTheSameSlot) {
   constexpr int kKeys = 20'000;
   for (const std::uint64_t seed : TestSeeds(1)) {
     RandomChoices choices(seed);
@@ -193,7 +193,7 @@ TEST_F(RedisValuesTest, RedisHashesTheEncodedTag) {
 TEST_F(RedisValuesTest, SettledReceiptsExpireWithTheLastOfThem) {
   const Limit limit = SlowBucket(100);
   Asker asker(loop_, server_.ClientOptions());
-  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  KeyUse use = asker.RunCheck(limit, "tag", 10).uses[0];
   use.cost = 4;
   const WallTime now = TheSystemClock().Now();
   std::uint64_t receipt = 0;
@@ -214,10 +214,10 @@ TEST_F(RedisValuesTest, SettledReceiptsExpireWithTheLastOfThem) {
   EXPECT_LE(ttl, 3'600'000);
 }
 
-TEST_F(RedisValuesTest, SomebodyElsesValueInPlaceOfSettledReceiptsIsLeftAlone) {
+TEST_F(RedisValuesTest, AForeignValueInPlaceOfSettledReceiptsIsNotChanged) {
   const Limit limit = SlowBucket(100);
   Asker asker(loop_, server_.ClientOptions());
-  Use use = asker.RunCheck(limit, "tag", 10).uses[0];
+  KeyUse use = asker.RunCheck(limit, "tag", 10).uses[0];
   std::string marks;
   AppendMarksKey({.scope = kScope, .tag = "tag", .rest = {}}, marks);
   Do("SET " + Quoted(marks) + " theirs");
@@ -248,7 +248,7 @@ std::vector<Sample> Samples() {
 
 std::int64_t MillisecondsRoundedUp(Micros time) { return (time.count() + 999) / 1000; }
 
-TEST_F(RedisValuesTest, AKeyLivesUntilItIsAsIfNeverUsed) {
+TEST_F(RedisValuesTest, AKeyLivesUntilItIsFresh) {
   Asker asker(loop_, server_.ClientOptions());
   for (const auto& [name, limit] : Samples()) {
     const Asked& asked = asker.RunCheck(limit, name);
@@ -261,7 +261,7 @@ TEST_F(RedisValuesTest, AKeyLivesUntilItIsAsIfNeverUsed) {
   }
 }
 
-TEST_F(RedisValuesTest, NoKeyGoesBeforeItIsAsIfNeverUsed) {
+TEST_F(RedisValuesTest, NoKeyExpiresBeforeItIsFresh) {
   const Limit limit = *Limit::TokenBucket({.capacity = 1000, .refill = Rate::PerSecond(1)});
   Asker asker(loop_, server_.ClientOptions());
   for (int i = 0; i < 500; ++i) {
@@ -276,7 +276,7 @@ TEST_F(RedisValuesTest, NoKeyGoesBeforeItIsAsIfNeverUsed) {
   }
 }
 
-TEST_F(RedisValuesTest, AtAHundredMillionPerSecondNoKeyStaysForever) {
+TEST_F(RedisValuesTest, AtAHundredMillionPerSecondKeysStillExpire) {
   const Limit limit =
       *Limit::TokenBucket({.capacity = 1'000'000, .refill = Rate::PerSecond(100'000'000)});
   Asker asker(loop_, server_.ClientOptions());
@@ -310,7 +310,7 @@ TEST_F(RedisValuesTest, ADenialChangesNeitherTheValueNorItsTimeToLive) {
   }
 }
 
-TEST_F(RedisValuesTest, WhatOnlyLooksOrIsDeniedWritesNothing) {
+TEST_F(RedisValuesTest, DryRunsAndDenialsWriteNothing) {
   Asker asker(loop_, server_.ClientOptions());
   // Redis counts every change since it last saved.
   const auto changes = [&] {

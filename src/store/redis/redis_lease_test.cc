@@ -96,13 +96,13 @@ class LeasedKey {
  public:
   LeasedKey(std::string name, const Limit& limit) : name_(std::move(name)), limit_(limit) {}
 
-  Use& Ask(Operation operation, WallTime now, std::int64_t cost, Lending* lending = nullptr) {
+  KeyUse& Ask(Operation operation, WallTime now, std::int64_t cost, Lending* lending = nullptr) {
     use_ = {};
     use_.key = {.scope = "lease:test", .tag = name_};
     use_.limit = &limit_;
     use_.cost = cost;
     use_.lending = lending;
-    Call call{.operation = operation, .uses = {&use_, 1}, .now = now};
+    StoreCall call{.operation = operation, .uses = {&use_, 1}, .now = now};
     TheDriver().Run(call);
     EXPECT_TRUE(call.ok) << ErrorName(call.error);
     allowed_ = call.allowed;
@@ -113,7 +113,7 @@ class LeasedKey {
  private:
   std::string name_;
   Limit limit_;
-  Use use_;
+  KeyUse use_;
   bool allowed_ = false;
 };
 
@@ -158,7 +158,7 @@ void ExpectSameReturn(LeasedKey& redis, Lender& here, WallTime now, const lease:
 }
 
 void ExpectSameCheck(LeasedKey& redis, Lender& here, WallTime now, std::int64_t cost) {
-  const Use& use = redis.Ask(Operation::kCheck, now, cost);
+  const KeyUse& use = redis.Ask(Operation::kCheck, now, cost);
   Lender next = here;
   const bool set_back = next.Advance(now) == algo::ClockSeen::kSetBack;
   const bool fits = algo::Left(next.limit, now, next.state) >= cost;
@@ -209,7 +209,7 @@ TEST(RedisLease, AgreesWithTheArithmeticInMemory) {
         default:
           ExpectSameFetch(redis, here, now, request, given);
       }
-      const Use& look = redis.Ask(Operation::kPeek, now, 0);
+      const KeyUse& look = redis.Ask(Operation::kPeek, now, 0);
       Lender seen = here;
       seen.Advance(now);
       EXPECT_EQ(look.verdict.remaining,

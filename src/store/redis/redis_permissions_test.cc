@@ -49,15 +49,15 @@ class Everything {
   }
 
  private:
-  Asked& Ask(Asker& asker, Operation operation, const Use& use, WallTime now) {
+  Asked& Ask(Asker& asker, Operation operation, const KeyUse& use, WallTime now) {
     Asked& asked = asker.Submit(operation, use, name_, now);
     asker.RunUntil([&] { return !asked.call.pending; });
     if (!asked.call.ok) errors_.emplace_back(ErrorName(asked.call.error));
     return asked;
   }
 
-  static Use Of(const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce) {
-    Use use;
+  static KeyUse Of(const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce) {
+    KeyUse use;
     use.limit = &limit;
     use.cost = cost;
     use.mode = mode;
@@ -66,16 +66,16 @@ class Everything {
 
   // Two hours in the life of a key.
   void UseAndForget(Asker& asker, const Limit& limit) {
-    const Use one = Of(limit, 1);
-    const Use too_much = Of(limit, limit.cap());
+    const KeyUse one = Of(limit, 1);
+    const KeyUse too_much = Of(limit, limit.cap());
     Ask(asker, Operation::kCheck, one, kBegin);
-    Use held = one;
+    KeyUse held = one;
     held.receipt = Ask(asker, Operation::kCheck, one, kBegin + kWindow / 2).uses[0].receipt;
     held.slot = held.receipt.slot;
     Ask(asker, Operation::kCheck, too_much, kBegin + kWindow / 2);
     Ask(asker, Operation::kPeek, one, kBegin + kWindow / 2);
     Inspection inspection;
-    Use looked_at = Of(limit, 0);
+    KeyUse looked_at = Of(limit, 0);
     looked_at.inspection = &inspection;
     Ask(asker, Operation::kInspect, looked_at, kBegin + kWindow / 2);
     if (limit.algorithm() == Algorithm::kConcurrency) {
@@ -83,7 +83,7 @@ class Everything {
       Ask(asker, Operation::kRenew, held, kBegin + kWindow + Micros{1});
       Ask(asker, Operation::kRelease, held, kBegin + kWindow + Micros{1});
     } else {
-      Use corrected = held;
+      KeyUse corrected = held;
       corrected.cost = 2;
       Ask(asker, Operation::kAdjust, corrected, kBegin + kWindow / 2);
       SettleTwice(asker, corrected);
@@ -97,12 +97,12 @@ class Everything {
   }
 
   // The second time, what was settled first has expired where the calls say what time it is.
-  void SettleTwice(Asker& asker, const Use& corrected) {
+  void SettleTwice(Asker& asker, const KeyUse& corrected) {
     const WallTime later = std::max(TheSystemClock().Now(), kBegin) + kWindow;
     std::uint64_t receipt = 0;
     for (const WallTime now : {kBegin + kWindow / 2, later}) {
       Settlement settlement{.receipt = ++receipt, .expires = now + kWindow / 4};
-      Use use = corrected;
+      KeyUse use = corrected;
       use.settlement = &settlement;
       Ask(asker, Operation::kAdjust, use, now).uses[0].settlement = nullptr;
     }
@@ -153,13 +153,13 @@ class RedisPermissionsTest : public ::testing::Test {
   net::Loop loop_;
 };
 
-TEST_F(RedisPermissionsTest, WhatTheDocumentSaysIsEnoughForEverything) {
+TEST_F(RedisPermissionsTest, TheDocumentedPermissionsAreSufficient) {
   ASSERT_THAT(user_, Contains("+evalsha")) << "docs/redis.md has no ACL SETUSER sluice";
   Allow(Join(user_));
   EXPECT_THAT(ListErrors(), IsEmpty());
 }
 
-TEST_F(RedisPermissionsTest, WithoutAnyOneOfTheCommandsSomethingIsRefusedClearly) {
+TEST_F(RedisPermissionsTest, EveryDocumentedPermissionIsNecessary) {
   int commands = 0;
   for (const std::string& word : user_) {
     if (!word.starts_with('+') || word == "+unlink") continue;
@@ -200,7 +200,7 @@ TEST_F(RedisPermissionsTest, AnotherDatabaseNeedsSelectAsTheDocumentSays) {
   EXPECT_THAT(ListErrors(), IsEmpty());
 }
 
-TEST_F(RedisPermissionsTest, AWrongPasswordIsUnavailableAndNamedWithoutIt) {
+TEST_F(RedisPermissionsTest, AWrongPasswordIsReportedWithoutThePassword) {
   Allow(Join(user_));
   std::ofstream(options_.password_file) << "a-wrong-one\n";
   Asker asker(loop_, options_);

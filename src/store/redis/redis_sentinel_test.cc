@@ -35,7 +35,7 @@ class RedisSentinelTest : public ::testing::Test {
   const Limit plenty_ = *Limit::FixedWindow({.limit = 1'000'000, .window = kMaxWindow});
 };
 
-TEST_F(RedisSentinelTest, AnySentinelCanTellWhoIsThePrimary) {
+TEST_F(RedisSentinelTest, AnySentinelCanReportThePrimary) {
   SentinelSet set;
   set.sentinel(0).Kill();
   set.sentinel(1).Freeze();
@@ -93,7 +93,7 @@ TEST_F(RedisSentinelTest, TheDocumentedUsersAreEnough) {
 
 // The sentinels promote the replica without waiting for the primary to stop, so what is written
 // meanwhile is lost: Redis promises no more.
-TEST_F(RedisSentinelTest, ASwitchIsFollowed) {
+TEST_F(RedisSentinelTest, AFailoverIsFollowed) {
   SentinelSet set;
   set.AwaitHealthy();
   Load load(loop_, set.ClientOptions(), kLong);
@@ -111,7 +111,7 @@ TEST_F(RedisSentinelTest, ASwitchIsFollowed) {
 }
 
 // Nothing but the sentinels' message tells of it: the connection to the old one stays.
-TEST_F(RedisSentinelTest, APrimaryThatIsFrozenIsLeftWhenItIsReplaced) {
+TEST_F(RedisSentinelTest, AFrozenPrimaryIsAbandonedWhenItIsReplaced) {
   SentinelSet set;
   set.AwaitHealthy();
   redis::Options options = set.ClientOptions();
@@ -158,7 +158,7 @@ TEST_F(RedisSentinelTest, WhenThePrimaryIsKilledItsReplicaTakesOver) {
 }
 
 // A single sentinel whose primary is set by hand: only its reply announces the change.
-TEST_F(RedisSentinelTest, AReadOnlyServerIsLeftForThePrimary) {
+TEST_F(RedisSentinelTest, AReadOnlyServerIsAbandonedForThePrimary) {
   RedisServer old_primary({.config = {"repl-diskless-sync-delay 0"}});
   RedisServer new_primary;
   const auto place_of = [](const RedisServer& server) {
@@ -185,7 +185,7 @@ TEST_F(RedisSentinelTest, AReadOnlyServerIsLeftForThePrimary) {
 }
 
 // A sentinel may be behind: it is not believed.
-TEST_F(RedisSentinelTest, AReplicaIsNotTakenForThePrimary) {
+TEST_F(RedisSentinelTest, AReplicaIsNotUsedAsThePrimary) {
   RedisServer primary;
   RedisServer replica({.config = {"replicaof 127.0.0.1 " + std::to_string(primary.port())}});
   RedisServer sentinel(

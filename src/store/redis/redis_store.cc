@@ -18,15 +18,15 @@ namespace {
 // many servers.
 constexpr std::size_t kMaxHeavy = 4;
 constexpr std::size_t kMaxHeavyInCluster = 16;
-// Between two retries while Redis can't serve.
+// Pause between retries while Redis can't serve.
 constexpr Micros kPause = std::chrono::milliseconds(5);
 // No caller waits for a rollback, so it may take longer than other calls.
 constexpr Micros kRollbackTimeout = std::chrono::seconds(1);
 
 ErrorCode CodeOf(const redis::Answer& answer) {
   if (answer) return ErrorCode::kStoreError;
-  return answer.error().ran == redis::Ran::kUnknown ? ErrorCode::kStoreTimeout
-                                                    : ErrorCode::kStoreUnavailable;
+  return answer.error().ran == redis::Execution::kUnknown ? ErrorCode::kStoreTimeout
+                                                          : ErrorCode::kStoreUnavailable;
 }
 
 std::size_t HashOfKey(const Key& key) {
@@ -36,7 +36,7 @@ std::size_t HashOfKey(const Key& key) {
 
 // A detached rollback of what a use took: its caller may be gone. Deletes itself when answered.
 struct Rollback {
-  Rollback(const Use& taken, const std::function<void(const Key&)>& its_listener)
+  Rollback(const KeyUse& taken, const std::function<void(const Key&)>& its_listener)
       : listener(its_listener), key(taken.key), limit(*taken.limit), use(taken) {
     const bool is_slot = limit.algorithm() == Algorithm::kConcurrency;
     use.key = key.view();
@@ -49,7 +49,7 @@ struct Rollback {
     call.operation = is_slot ? Operation::kRelease : Operation::kAdjust;
     call.uses = {&use, 1};
     call.context = this;
-    call.on_done = [](Call& /*call*/, void* context) {
+    call.on_done = [](StoreCall& /*call*/, void* context) {
       const std::unique_ptr<Rollback> done(static_cast<Rollback*>(context));
       if (done->listener) done->listener(done->use.key);
     };
@@ -58,23 +58,23 @@ struct Rollback {
   const std::function<void(const Key&)>& listener;  ///< The store's, which answers all calls.
   const OwnedKey key;
   const Limit limit;
-  Use use;
-  Call call;
+  KeyUse use;
+  StoreCall call;
 };
 
 }  // namespace
 
-// Calls that travel together. Reused.
+// Calls of one script call. Recycled.
 struct RedisStore::Batch {
   explicit Batch(RedisStore& owner) : store(&owner) {}
 
-  /// Null: the store is gone and has answered the calls; the pending handler owns the batch.
+  /// Null: the store was destroyed and has completed the calls; the pending handler owns the batch.
   RedisStore* store;
   std::uint64_t number = 0;      ///< Of this use of the batch.
   std::size_t in_flight_at = 0;  ///< In `in_flight_`, if it is there.
-  std::vector<Call*> calls;
+  std::vector<StoreCall*> calls;
   SteadyTime deadline;
-  CallBy by = CallBy::kSha;
+  ScriptForm by = ScriptForm::kSha;
   bool heavy = false;          ///< More than plain checks.
   bool over = false;           ///< All calls are answered.
   bool missed_script = false;  ///< The script was unknown although another batch had brought it.
@@ -102,7 +102,7 @@ RedisStore::~RedisStore() {
   for (Batch* const batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
   for (Batch* const batch : held_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    Call* const call = waiting_[i].call;
+    StoreCall* const call = waiting_[i].call;
     Fail({&call, 1}, ErrorCode::kStoreUnavailable);
   }
   for (auto& batch : batches_) {
@@ -110,7 +110,7 @@ RedisStore::~RedisStore() {
   }
 }
 
-Completion RedisStore::Submit(Call& call) {
+Completion RedisStore::Submit(StoreCall& call) {
   counters_.calls.Add();
   call.affected = 0;
   call.pending = false;
@@ -135,9 +135,9 @@ Completion RedisStore::Submit(Call& call) {
   return Completion::kLater;
 }
 
-void RedisStore::SubmitBySlot(Call& call, SteadyTime deadline) {
+void RedisStore::SubmitBySlot(StoreCall& call, SteadyTime deadline) {
   locations_.clear();
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     KeyLocation& location = locations_.emplace_back();
     if (!has_slots_) continue;
     buffer_.clear();
@@ -150,7 +150,7 @@ void RedisStore::SubmitBySlot(Call& call, SteadyTime deadline) {
   ScatteredCall::Run(*this, call, locations_, deadline);
 }
 
-void RedisStore::RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) {
+void RedisStore::RunPart(StoreCall& part, std::uint16_t slot, SteadyTime deadline) {
   queue_.Began(&part, loop_.Now());
   waiting_.push_back({.call = &part,
                       .deadline = deadline,
@@ -160,7 +160,7 @@ void RedisStore::RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) {
   flush_.Schedule();
 }
 
-void RedisStore::GiveBack(const Use& taken, std::uint16_t slot, WallTime now) {
+void RedisStore::GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) {
   if (ending_) return;
   counters_.given_back.Add();
   auto rollback = std::make_unique<Rollback>(taken, on_given_back_);
@@ -169,8 +169,8 @@ void RedisStore::GiveBack(const Use& taken, std::uint16_t slot, WallTime now) {
   RunPart(rollback.release()->call, slot, loop_.Now() + timeout);
 }
 
-void RedisStore::SubmitBatch(std::span<Call* const> calls) {
-  for (Call* call : calls) Submit(*call);
+void RedisStore::SubmitBatch(std::span<StoreCall* const> calls) {
+  for (StoreCall* call : calls) Submit(*call);
 }
 
 RedisStore::Batch& RedisStore::TakeBatch(const Waiting& first) {
@@ -181,7 +181,7 @@ RedisStore::Batch& RedisStore::TakeBatch(const Waiting& first) {
   batch.calls.clear();
   batch.after.clear();
   batch.deadline = first.deadline;
-  batch.by = CallBy::kSha;
+  batch.by = ScriptForm::kSha;
   batch.heavy = batch.over = batch.missed_script = false;
   batch.route = {.slot = first.slot, .callers_deadline = first.callers_deadline};
   return batch;
@@ -203,7 +203,7 @@ void RedisStore::Flush() {
   std::size_t work = 0;
   bool only_checks = true;
   for (const Waiting& waiting : waiting_) {
-    Call& call = *waiting.call;
+    StoreCall& call = *waiting.call;
     const std::size_t more = WorkOf(call);
     // Calls that bring their own time share a script call only with calls of that time.
     const Batch* const last = flushed_.empty() ? nullptr : flushed_.back();
@@ -236,8 +236,8 @@ void RedisStore::Flush() {
 void RedisStore::KeepOrder() {
   keys_.clear();
   for (std::size_t i = 0; i < flushed_.size(); ++i) {
-    for (const Call* call : flushed_[i]->calls) {
-      for (const Use& use : call->uses) keys_.emplace_back(HashOfKey(use.key), i);
+    for (const StoreCall* call : flushed_[i]->calls) {
+      for (const KeyUse& use : call->uses) keys_.emplace_back(HashOfKey(use.key), i);
     }
   }
   std::sort(keys_.begin(), keys_.end());
@@ -251,15 +251,16 @@ void RedisStore::KeepOrder() {
   }
 }
 
-// Whether others have to be answered first: predecessors of its turn, heavy batches in flight, or
-// held batches that share a key with it.
+// Returns whether other batches must be done first: predecessors of its turn, heavy batches in
+// flight, or held batches with a common key.
 bool RedisStore::MustWait(const Batch& batch) const {
   if (!MaySend(batch)) return true;
   if (held_.empty()) return false;
   if (batch.heavy) return true;
-  return std::any_of(batch.calls.begin(), batch.calls.end(), [this](const Call* call) {
-    return std::any_of(call->uses.begin(), call->uses.end(),
-                       [this](const Use& use) { return held_keys_.contains(HashOfKey(use.key)); });
+  return std::any_of(batch.calls.begin(), batch.calls.end(), [this](const StoreCall* call) {
+    return std::any_of(call->uses.begin(), call->uses.end(), [this](const KeyUse& use) {
+      return held_keys_.contains(HashOfKey(use.key));
+    });
   });
 }
 
@@ -271,8 +272,8 @@ bool RedisStore::MaySend(const Batch& batch) const {
 }
 
 void RedisStore::Hold(Batch& batch, bool first) {
-  for (const Call* call : batch.calls) {
-    for (const Use& use : call->uses) held_keys_.insert(HashOfKey(use.key));
+  for (const StoreCall* call : batch.calls) {
+    for (const KeyUse& use : call->uses) held_keys_.insert(HashOfKey(use.key));
   }
   if (held_.empty() || batch.deadline < held_until_) {
     held_until_ = batch.deadline;
@@ -343,10 +344,10 @@ void RedisStore::Digest(Batch& batch, const redis::Answer& answer) {
     } else {
       HoldRest(batch, answered);
     }
-    for (Call* call : done_) Finish(*call);
+    for (StoreCall* call : done_) Finish(*call);
     return;
   }
-  if (answer && answer.reply().error_code() == "NOSCRIPT" && batch.by == CallBy::kSha) {
+  if (answer && answer.reply().error_code() == "NOSCRIPT" && batch.by == ScriptForm::kSha) {
     return SendScript(batch);
   }
   batch.failure = CodeOf(answer);
@@ -362,17 +363,17 @@ void RedisStore::Digest(Batch& batch, const redis::Answer& answer) {
   }
 }
 
-// The calls after the first `answered` did not run: the script had done enough. They are sent again
-// before all that are held.
+// Holds the calls after the first `answered`, which did not run because the script had done its
+// maximum of work. They are sent before all other held ones.
 void RedisStore::HoldRest(Batch& batch, std::size_t answered) {
   batch.calls.erase(batch.calls.begin(),
                     batch.calls.begin() + static_cast<std::ptrdiff_t>(answered));
   batch.heavy = true;
-  batch.by = CallBy::kSha;
+  batch.by = ScriptForm::kSha;
   Hold(batch, /*first=*/true);
 }
 
-// One batch brings the script's text; the others, which follow it, find it known.
+// One batch sends the script's text; later ones use its hash.
 void RedisStore::SendScript(Batch& batch) {
   counters_.reloads.Add();
   if (script_sent_at_ != loop_.Now()) script_sent_to_.clear();
@@ -381,7 +382,7 @@ void RedisStore::SendScript(Batch& batch) {
   const bool sent =
       std::find(script_sent_to_.begin(), script_sent_to_.end(), node) != script_sent_to_.end();
   if (!sent) script_sent_to_.push_back(node);
-  if (!sent || std::exchange(batch.missed_script, true)) batch.by = CallBy::kText;
+  if (!sent || std::exchange(batch.missed_script, true)) batch.by = ScriptForm::kText;
   Send(batch);
 }
 
@@ -392,12 +393,12 @@ void RedisStore::SendLater(Batch& batch) {
   to_retry_.push_back(&batch);
 }
 
-// The slot is moving, and not all keys are on one node: each call, or each key of a single call, is
-// sent alone.
+// The slot is being migrated and its keys are on two nodes: sends each call, or each key of a
+// single call, separately.
 void RedisStore::SendApart(Batch& batch) {
   const std::uint16_t slot = batch.route.slot;
   if (batch.calls.size() > 1) {
-    for (Call* call : batch.calls) {
+    for (StoreCall* call : batch.calls) {
       Batch& alone = TakeBatch({.call = call,
                                 .deadline = batch.deadline,
                                 .slot = slot,
@@ -408,7 +409,7 @@ void RedisStore::SendApart(Batch& batch) {
     }
     return Recycle(batch);
   }
-  Call& call = *batch.calls[0];
+  StoreCall& call = *batch.calls[0];
   const std::vector<KeyLocation> locations = LocationsOfKeys(call, slot);
   if (InOneLocation(locations)) return SendLater(batch);
   const SteadyTime deadline = batch.deadline;
@@ -422,7 +423,7 @@ void RedisStore::Retry() {
   std::vector<Batch*> batches;
   batches.swap(to_retry_);
   for (Batch* const batch : batches) {
-    // Too late: the last answer of Redis stands.
+    // Too late to retry: the last reply stands.
     if (loop_.Now() >= batch->deadline) {
       Fail(*batch, batch->failure);
     } else {
@@ -438,17 +439,17 @@ void RedisStore::Fail(Batch& batch, ErrorCode error) {
   Recycle(batch);
 }
 
-void RedisStore::Fail(std::span<Call* const> calls, ErrorCode error) {
+void RedisStore::Fail(std::span<StoreCall* const> calls, ErrorCode error) {
   Counter& count = error == ErrorCode::kStoreTimeout ? counters_.timeouts : counters_.failures;
   count.Add(calls.size());
-  for (Call* call : calls) {
+  for (StoreCall* call : calls) {
     call->ok = false;
     call->error = error;
     Finish(*call);
   }
 }
 
-void RedisStore::Finish(Call& call) {
+void RedisStore::Finish(StoreCall& call) {
   queue_.Ended(&call, loop_.Now(), call.ok);
   call.pending = false;
   if (call.on_done != nullptr) call.on_done(call, call.context);

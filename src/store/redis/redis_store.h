@@ -24,22 +24,22 @@
 namespace sluice::store {
 
 struct RedisStoreOptions {
-  /// How long a call may take, from Submit on; less if the call says so.
+  /// Timeout of a call, from Submit on, unless the call has a shorter one.
   Micros deadline = std::chrono::milliseconds(50);
-  /// Tests: evaluate by each call's `now` instead of Redis' clock, and let nothing expire.
+  /// For tests: use each call's `now` instead of Redis' clock; keys don't expire.
   bool use_time_of_calls = false;
 };
 
-/// Written on the store's thread, read by any.
+/// Written on the store's thread, readable from any.
 struct RedisStoreStats {
   Counter calls{};         ///< Submitted.
-  Counter script_calls{};  ///< Sent, those that were sent again included.
-  Counter reloads{};       ///< Times that Redis had forgotten the script.
-  Counter timeouts{};      ///< Calls that may have happened.
-  Counter failures{};      ///< Calls that were answered with another error.
-  Counter scattered{};     ///< Calls about keys in several slots of a cluster.
-  /// Limits whose share was taken and given back, because another slot denied the call meanwhile:
-  /// each may have denied another call for a moment that would have been allowed.
+  Counter script_calls{};  ///< Including retries.
+  Counter reloads{};       ///< Times that Redis had lost the script.
+  Counter timeouts{};      ///< Calls that may have run.
+  Counter failures{};      ///< Calls that failed with another error.
+  Counter scattered{};     ///< Calls with keys in several slots of a cluster.
+  /// Uses that were consumed and given back because another slot denied the call. Meanwhile each
+  /// may have caused the denial of another call.
   Counter given_back{};
 
   void operator+=(const RedisStoreStats& other) { AddMetrics(other, *this); }
@@ -62,59 +62,58 @@ struct RedisStoreStats {
 };
 static_assert(HasAllMetrics<RedisStoreStats>);
 
-/// State in Redis, be it one server or a cluster: any number of programs that use the same one
-/// enforce a limit as if they were one. Redis' clock decides.
+/// Keeps the state of keys in Redis (one server or a cluster): all programs that use it enforce a
+/// limit together. Time is Redis' clock.
 ///
-/// All calls submitted in one turn of the loop are sent together, as few calls of one
-/// script: one for up to 128 keys, in a cluster one for each slot. A script call blocks all others,
-/// so it gets as much as Redis does in well under a millisecond: fewer keys if they are
-/// logs, slots, or otherwise not plain. Of such script calls only a few are under way at a time,
-/// and others' come in between. A decision over so many keys that it would take longer is made in
-/// several steps (scattered_call.h), as over several slots. A call that may have happened is
-/// never sent again: it is answered kStoreTimeout, and costs at most what it asked for. What
-/// provably did not run (the script was not known, Redis was loading or read-only, the slot had
-/// moved) is sent again within the deadline.
+/// All calls submitted in one turn of the loop are sent together in few script calls: one for up to
+/// 128 keys, and one per slot in a cluster. A script call blocks Redis, so its work is limited to
+/// well under a millisecond: fewer keys if they are logs, slots, or otherwise not plain. Only a few
+/// such script calls are in flight at a time, so that other clients' commands run in between. A
+/// decision that would take longer is made in several steps (scattered_call.h), like one over
+/// several slots. A call that may have run is never sent again: it fails with kStoreTimeout, and
+/// costs at most what it requested. A call that provably did not run (unknown script, Redis loading
+/// or read-only, slot moved) is retried within the deadline.
 ///
-/// Calls about keys in several slots of a cluster take several steps (scattered_call.h), and others
-/// may come in between, also those that were submitted with them.
+/// Calls with keys in several slots of a cluster take several steps (scattered_call.h); other calls
+/// may run in between, even those submitted with them.
 ///
-/// Every call is answered once, also when the service is closed: at once if Redis owes a reply or
-/// there is no connection, else within a few milliseconds of the loop's time.
+/// Every call is completed once, also when the service is closed: immediately if it waits for a
+/// reply or there is no connection, else within a few milliseconds.
 ///
 /// Lives on its loop's thread; `service` must outlive it.
 class RedisStore final : public Store, private PartRunner {
  public:
   RedisStore(net::Loop& loop, redis::Service& service, const RedisStoreOptions& options);
-  /// Calls that are pending are answered before it returns: kStoreTimeout if they may have been
-  /// sent, else kStoreUnavailable. Replies to them may still come and are dropped.
+  /// Completes all pending calls: kStoreTimeout if they may have been sent, else kStoreUnavailable.
+  /// Later replies are dropped.
   ~RedisStore() override;
 
-  Completion Submit(Call& call) override;
-  void SubmitBatch(std::span<Call* const> calls) override;
+  Completion Submit(StoreCall& call) override;
+  void SubmitBatch(std::span<StoreCall* const> calls) override;
 
   [[nodiscard]] Micros deadline() const { return options_.deadline; }
-  /// Sets the observer of keys whose share of a call was given back because another slot denied it:
-  /// other calls may have been denied meanwhile. It must outlive the store.
+  /// Sets the observer of keys whose cost was given back because another slot denied the call. Must
+  /// outlive the store.
   void OnGivenBack(std::function<void(const Key&)> listener) {
     on_given_back_ = std::move(listener);
   }
-  /// Calls that are submitted and not completed. Their longest wait is half the deadline.
+  /// Returns the queue of pending calls. Its longest wait is half the deadline.
   [[nodiscard]] StoreQueue& queue() { return queue_; }
 
-  /// From any thread; numbers of one moment may be a little apart.
+  /// May be called from any thread; the counters are not one consistent snapshot.
   [[nodiscard]] RedisStoreStats StatsApprox() const { return counters_; }
 
  private:
   struct Batch;
-  /// A call about keys of one slot.
+  /// A call with keys of one slot.
   struct Waiting {
-    Call* call;
+    StoreCall* call;
     SteadyTime deadline;
-    std::uint32_t order = 0;  ///< Among those of the turn.
+    std::uint32_t order = 0;  ///< Order of submission in the turn.
     std::uint16_t slot;
-    bool callers_deadline;  ///< The call has less time than the store would take.
+    bool callers_deadline;  ///< The deadline is the call's own, before the store's.
   };
-  /// A batch as it was used then.
+  /// A batch in one of its uses (batches are recycled).
   struct Predecessor {
     const Batch* batch;
     std::uint64_t number;
@@ -122,10 +121,10 @@ class RedisStore final : public Store, private PartRunner {
     [[nodiscard]] bool over() const;
   };
 
-  void RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) override;
-  void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) override;
+  void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime deadline) override;
+  void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) override;
 
-  void SubmitBySlot(Call& call, SteadyTime deadline);
+  void SubmitBySlot(StoreCall& call, SteadyTime deadline);
   Batch& TakeBatch(const Waiting& first);
   void Recycle(Batch& batch);
   void Flush();
@@ -144,8 +143,8 @@ class RedisStore final : public Store, private PartRunner {
   void SendLater(Batch& batch);
   void SendApart(Batch& batch);
   void Fail(Batch& batch, ErrorCode error);
-  void Fail(std::span<Call* const> calls, ErrorCode error);
-  void Finish(Call& call);
+  void Fail(std::span<StoreCall* const> calls, ErrorCode error);
+  void Finish(StoreCall& call);
 
   net::Loop& loop_;
   redis::Service& service_;
@@ -155,28 +154,30 @@ class RedisStore final : public Store, private PartRunner {
   net::TurnEnd flush_;
   net::Timer retry_;
   net::Timer held_timer_;
-  std::vector<std::unique_ptr<Batch>> batches_;  ///< All; the lists below point to them.
+  std::vector<std::unique_ptr<Batch>>
+      batches_;  ///< Owns all batches; the lists below point to them.
   std::vector<Batch*> idle_;
   std::uint64_t numbers_ = 0;
-  std::vector<Waiting> waiting_;   ///< For the turn's end.
-  std::vector<Batch*> in_flight_;  ///< The service has them.
+  std::vector<Waiting> waiting_;   ///< Sent at the end of the turn.
+  std::vector<Batch*> in_flight_;  ///< Passed to the service.
   std::vector<Batch*> to_retry_;
-  std::pmr::unsynchronized_pool_resource pool_;  ///< Of the two below.
-  std::pmr::deque<Batch*> held_{&pool_};         ///< Until those before them are answered.
-  /// By hash; calls about them wait behind them.
+  std::pmr::unsynchronized_pool_resource pool_;  ///< Memory of the next two.
+  std::pmr::deque<Batch*> held_{&pool_};         ///< Waiting for earlier batches.
+  /// Hashes of the keys in held_; later calls with these keys are held, too.
   std::pmr::unordered_set<std::size_t> held_keys_{&pool_};
-  SteadyTime held_until_{};                    ///< The first deadline among them.
-  std::size_t heavy_in_flight_ = 0;            ///< Script calls with more than plain checks.
-  std::vector<std::uint16_t> script_sent_to_;  ///< Nodes, in the turn of this time:
+  SteadyTime held_until_{};          ///< The earliest deadline in held_.
+  std::size_t heavy_in_flight_ = 0;  ///< Script calls with more than plain checks.
+  std::vector<std::uint16_t>
+      script_sent_to_;  ///< Nodes that got the script in the turn at script_sent_at_.
   SteadyTime script_sent_at_{};
   bool ending_ = false;
   std::function<void(const Key&)> on_given_back_;
 
-  // Kept so that they are allocated once.
+  // Buffers, reused to avoid allocations.
   std::string buffer_;
   std::vector<KeyLocation> locations_;
   std::vector<Batch*> flushed_;                            ///< The batches of a turn.
-  std::vector<Call*> done_;                                ///< The calls that a reply answers.
+  std::vector<StoreCall*> done_;                           ///< The calls that a reply answers.
   std::vector<std::pair<std::size_t, std::size_t>> keys_;  ///< Hash of a key, index in flushed_.
   RedisStoreStats counters_;
 };

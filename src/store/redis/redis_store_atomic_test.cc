@@ -52,7 +52,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   std::size_t Below(std::size_t bound) { return random_() % bound; }
 
   Asked& SubmitOne(Subject& subject) {
-    Use use;
+    KeyUse use;
     use.limit = subject.limit;
     use.cost = static_cast<std::int64_t>(1 + Below(3));
     Operation operation = Operation::kCheck;
@@ -66,7 +66,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   }
 
   static void Count(const Asked& asked, Subject& subject) {
-    const Use& use = asked.uses[0];
+    const KeyUse& use = asked.uses[0];
     switch (asked.call.operation) {
       case Operation::kCheck:
         if (!asked.call.allowed) return;
@@ -128,7 +128,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
   Asker asker_{loop_, server_.ClientOptions()};
 };
 
-TEST_P(RedisStoreAtomicTest, AScriptCallHappensWholeOrNotAtAll) {
+TEST_P(RedisStoreAtomicTest, AScriptCallIsAtomic) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   int done = 0;
   int refused = 0;
@@ -195,7 +195,7 @@ TEST_F(RedisStoreGarbledSetTest, AForeignEntryFailsItsCallOnly) {
   }
 }
 
-TEST_F(RedisStoreGarbledSetTest, FewerEntriesThanItSaysDoNotHoldRedisUp) {
+TEST_F(RedisStoreGarbledSetTest, ATruncatedValueDoesNotBlockRedis) {
   Asker asker(loop_, server_.ClientOptions(), seconds(3));
   for (const auto& [kind, limit] : limits_) {
     Do("FLUSHALL");

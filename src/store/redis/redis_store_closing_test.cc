@@ -41,7 +41,7 @@ class RedisStoreClosingTest : public RealRedisTest {
   const Limit limit_ = SlowBucket(100);
 };
 
-TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatRedisOwesAtOnce) {
+TEST_F(RedisStoreClosingTest, ClosingTheClientCompletesSentCallsImmediately) {
   Asker asker(loop_, server_.ClientOptions());
   AskAFrozenRedis(asker);
   asker.client().Close();
@@ -49,7 +49,7 @@ TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatRedisOwesAtOnce) {
   EXPECT_EQ(asker.store().StatsApprox().timeouts, kCalls);
 }
 
-TEST_F(RedisStoreClosingTest, ClosingTheClientAnswersWhatWaitsForAConnectionAtOnce) {
+TEST_F(RedisStoreClosingTest, ClosingTheClientCompletesCallsWithoutAConnectionImmediately) {
   server_.Kill();
   Asker asker(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
@@ -69,7 +69,7 @@ TEST_F(RedisStoreClosingTest, AfterClosingCallsAreUnavailableInTheirTurn) {
   ExpectAllCompletedOnce(asker, ErrorCode::kStoreUnavailable);
 }
 
-TEST_F(RedisStoreClosingTest, DestroyingTheStoreAnswersWhatWasNotSent) {
+TEST_F(RedisStoreClosingTest, DestroyingTheStoreCompletesUnsentCalls) {
   Asker asker(loop_, server_.ClientOptions());
   for (std::size_t i = 0; i < kCalls; ++i) asker.Check(limit_, "key");
   asker.DestroyStore();
@@ -102,12 +102,12 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
       redis::Client client(loop_, server_.ClientOptions());
       RedisStore store(loop_, client, {.deadline = seconds(10)});
       const auto submit = [&](Asked& asked) {
-        Use& use = asked.uses.emplace_back();
+        KeyUse& use = asked.uses.emplace_back();
         use.key = {.scope = kScope, .tag = "key", .rest = {}};
         use.limit = &limit_;
         asked.call.uses = asked.uses;
         asked.call.context = &asked.times;
-        asked.call.on_done = [](Call& /*call*/, void* times) { ++*static_cast<int*>(times); };
+        asked.call.on_done = [](StoreCall& /*call*/, void* times) { ++*static_cast<int*>(times); };
         EXPECT_EQ(store.Submit(asked.call), Completion::kLater);
       };
       submit(sent);
@@ -124,20 +124,20 @@ TEST_F(RedisStoreClosingTest, DestroyingTheStoreAndThenTheClientAnswersEveryCall
   }
 }
 
-TEST_F(RedisStoreClosingTest, WhoAsksAgainWhileTheStoreGoesIsRefusedAtOnce) {
+TEST_F(RedisStoreClosingTest, CallsSubmittedDuringDestructionFailImmediately) {
   struct Persistent {
     RedisStore* store = nullptr;
     Completion second = Completion::kLater;
     int times = 0;
   };
   Persistent caller;
-  Use use;
+  KeyUse use;
   use.key = {.scope = kScope, .tag = "key", .rest = {}};
   use.limit = &limit_;
-  Call call;
+  StoreCall call;
   call.uses = {&use, 1};
   call.context = &caller;
-  call.on_done = [](Call& answered, void* context) {
+  call.on_done = [](StoreCall& answered, void* context) {
     auto& persistent = *static_cast<Persistent*>(context);
     ++persistent.times;
     persistent.second = persistent.store->Submit(answered);

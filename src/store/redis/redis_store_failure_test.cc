@@ -63,7 +63,7 @@ TEST_F(RedisStoreFailureTest, AScriptCallIsAboutAtMost128Keys) {
 
 // ---- Redis forgets.
 
-TEST_F(RedisStoreFailureTest, AForgottenScriptIsHealedByTheCallThatFindsItMissing) {
+TEST_F(RedisStoreFailureTest, ALostScriptIsReloadedByTheCallThatNeedsIt) {
   Asker asker(loop_, server_.ClientOptions());
   for (int i = 1; i <= 50; ++i) {
     Do("SCRIPT FLUSH");
@@ -105,7 +105,7 @@ TEST_F(RedisStoreFailureTest, NothingIsCountedTwiceWhileScriptsAreFlushedAllTheT
   EXPECT_GT(asker.store().StatsApprox().reloads, 0U);
 }
 
-TEST_F(RedisStoreFailureTest, ARestartedRedisStartsAfreshAndNeedsNoHelp) {
+TEST_F(RedisStoreFailureTest, ARestartedRedisWorksWithoutIntervention) {
   Asker asker(loop_, server_.ClientOptions());
   EXPECT_EQ(asker.RunCheck(limit_, "key", 60).uses[0].verdict.remaining, 40);
   server_.Kill();
@@ -116,15 +116,15 @@ TEST_F(RedisStoreFailureTest, ARestartedRedisStartsAfreshAndNeedsNoHelp) {
   EXPECT_EQ(asker.store().StatsApprox().reloads, 2U);
 }
 
-TEST_F(RedisStoreFailureTest, ACallerInAHurryIsAnsweredSoonerThanOthers) {
+TEST_F(RedisStoreFailureTest, ACallWithAShortTimeoutEndsSooner) {
   Asker asker(loop_, server_.ClientOptions());
   ASSERT_TRUE(asker.RunCheck(limit_, "key").allowed());
   server_.Freeze();
   const Asked& patient = asker.Check(limit_, "key");
-  Use use;
+  KeyUse use;
   use.key = {.scope = kScope, .tag = "key", .rest = {}};
   use.limit = &limit_;
-  Call hurried{.uses = {&use, 1}, .timeout = milliseconds(20)};
+  StoreCall hurried{.uses = {&use, 1}, .timeout = milliseconds(20)};
   ASSERT_EQ(asker.store().Submit(hurried), Completion::kLater);
   ASSERT_TRUE(asker.RunUntil([&] { return !hurried.pending; }));
   EXPECT_EQ(std::string(ErrorName(hurried.error)), "store_timeout");
@@ -176,7 +176,7 @@ TEST_F(RedisStoreFailureTest, WithoutMemoryNothingIsAdmittedAndNothingIsLost) {
   }
 }
 
-TEST_F(RedisStoreFailureTest, AReadOnlyRedisIsAskedAgainUntilTheDeadline) {
+TEST_F(RedisStoreFailureTest, AReadOnlyRedisIsRetriedUntilTheDeadline) {
   Asker asker(loop_, server_.ClientOptions(), milliseconds(100));
   asker.RunCheck(limit_, "key");
   const std::uint64_t before = asker.store().StatsApprox().script_calls;
@@ -191,7 +191,7 @@ TEST_F(RedisStoreFailureTest, AReadOnlyRedisIsAskedAgainUntilTheDeadline) {
   EXPECT_GT(asker.store().StatsApprox().script_calls - before, 2U);
 }
 
-TEST_F(RedisStoreFailureTest, ACallOutlivesAShortReadOnlySpell) {
+TEST_F(RedisStoreFailureTest, ACallSurvivesAShortReadOnlyPhase) {
   Asker asker(loop_, server_.ClientOptions());
   asker.RunCheck(limit_, "key");
   Do("REPLICAOF 127.0.0.1 " + std::to_string(redis::testing::FreePort()));
@@ -228,7 +228,7 @@ void PrintTo(const Foreign& foreign, std::ostream* out) { *out << foreign.name; 
 class RedisStoreForeignValueTest : public RealRedisTest,
                                    public ::testing::WithParamInterface<Foreign> {};
 
-TEST_P(RedisStoreForeignValueTest, FailsItsCallOnlyAndIsLeftAlone) {
+TEST_P(RedisStoreForeignValueTest, FailsItsCallOnlyAndIsNotChanged) {
   const std::vector<Limit> limits = {
       SlowBucket(100),
       *Limit::LeakyBucket({.capacity = 100, .leak = Rate::PerDay(1)}),
@@ -334,7 +334,7 @@ class RedisStoreCutTest : public RedisStoreFailureTest {
   }
 };
 
-TEST_F(RedisStoreCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
+TEST_F(RedisStoreCutTest, WhereverCommandsAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int failed = 0;
   for (std::size_t bytes = 0; bytes < 5000 && !HasFailure(); bytes += 61) {
@@ -343,7 +343,7 @@ TEST_F(RedisStoreCutTest, WhereverCommandsAreCutEveryAnswerIsHonest) {
   EXPECT_GT(failed, 0);
 }
 
-TEST_F(RedisStoreCutTest, WhereverRepliesAreCutEveryAnswerIsHonest) {
+TEST_F(RedisStoreCutTest, WhereverRepliesAreCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int failed = 0;
   for (std::size_t bytes = 0; bytes < 2400 && !HasFailure(); bytes += 31) {
@@ -352,7 +352,7 @@ TEST_F(RedisStoreCutTest, WhereverRepliesAreCutEveryAnswerIsHonest) {
   EXPECT_GT(failed, 0);
 }
 
-TEST_F(RedisStoreCutTest, WhereverTheScriptIsCutEveryAnswerIsHonest) {
+TEST_F(RedisStoreCutTest, WhereverTheScriptIsCutNoResultIsWrong) {
   TcpProxy proxy(server_.port());
   int failed = 0;
   for (std::size_t bytes = 0; bytes < 40000 && !HasFailure(); bytes += 997) {
@@ -379,7 +379,7 @@ TEST_F(RedisStoreFailureTest, AFrozenRedisCostsNoMoreThanTheDeadline) {
   EXPECT_LT(took, seconds(10));  // A busy machine is no failure.
 }
 
-TEST_F(RedisStoreFailureTest, ALateReplyIsNoAnswerToALaterCall) {
+TEST_F(RedisStoreFailureTest, ALateReplyIsNotMatchedToALaterCall) {
   redis::Options options = server_.ClientOptions();
   options.stall_timeout = seconds(20);
   Asker asker(loop_, options, milliseconds(300));

@@ -326,7 +326,7 @@ class RedisStoreFailoverTest : public RecoveringRedisTest {
       *Limit::Concurrency({.limit = 100, .time_to_live = kMaxWindow})};
 };
 
-TEST_F(RedisStoreFailoverTest, APromotedReplicaGoesOnWhereThePrimaryWas) {
+TEST_F(RedisStoreFailoverTest, APromotedReplicaContinuesWithTheStateOfThePrimary) {
   Asker asker(loop_, server_.ClientOptions(), kTimeout);
   Replica replica;
   std::int64_t used = 0;
@@ -342,7 +342,7 @@ TEST_F(RedisStoreFailoverTest, APromotedReplicaGoesOnWhereThePrimaryWas) {
   }
 }
 
-TEST_F(RedisStoreFailoverTest, AReplicaAnswersWhatNeedsNoWriting) {
+TEST_F(RedisStoreFailoverTest, AReplicaAnswersReadOnlyCalls) {
   Asker asker(loop_, server_.ClientOptions(), kTimeout);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     asker.RunCheck(limits_[i], "key" + std::to_string(i), 100);

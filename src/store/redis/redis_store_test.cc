@@ -76,7 +76,7 @@ TEST(RedisStoreTest, AgreesWithTheModelOnListsOfPlainChecks) {
 }
 
 // A debt that grows past 2^53 under another rate: the script ran for ever.
-TEST(RedisStoreTest, ADebtThatOutgrowsItsUnitsIsCutOff) { ExpectAgreement(4126223342); }
+TEST(RedisStoreTest, ADebtBeyondTheMaximumIsClamped) { ExpectAgreement(4126223342); }
 
 }  // namespace
 }  // namespace sluice::store::testing

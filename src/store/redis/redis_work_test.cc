@@ -100,12 +100,12 @@ class RedisWorkTest : public RealRedisTest {
     asker_.Clear();
   }
 
-  std::int64_t StepsOf(Operation operation, Use use, WallTime now) {
+  std::int64_t StepsOf(Operation operation, KeyUse use, WallTime now) {
     use.key = {.scope = kScope, .tag = "key", .rest = {}};
-    Call call{.operation = operation, .uses = {&use, 1}, .now = now};
-    Call* const calls[] = {&call};
+    StoreCall call{.operation = operation, .uses = {&use, 1}, .now = now};
+    StoreCall* const calls[] = {&call};
     std::string request;
-    AppendRequest(calls, CallBy::kText, now, request);
+    AppendRequest(calls, ScriptForm::kText, now, request);
     std::string plain;
     resp::AppendBulk(plain, kCheckScript);
     std::string counting;
@@ -117,15 +117,15 @@ class RedisWorkTest : public RealRedisTest {
     return std::atoll(said.c_str());
   }
 
-  static Use Of(const Limit& limit, std::int64_t cost, std::uint64_t slot = 0) {
-    Use use;
+  static KeyUse Of(const Limit& limit, std::int64_t cost, std::uint64_t slot = 0) {
+    KeyUse use;
     use.limit = &limit;
     use.cost = cost;
     use.slot = slot;
     return use;
   }
 
-  Verdict Ask(Operation operation, const Use& use, WallTime now) {
+  Verdict Ask(Operation operation, const KeyUse& use, WallTime now) {
     Asked& asked = asker_.Submit(operation, use, "key", now);
     EXPECT_TRUE(asker_.WaitForAll());
     EXPECT_TRUE(asked.call.ok) << ErrorName(asked.call.error);
@@ -171,14 +171,14 @@ TEST_F(RedisWorkTest, TheWaitOfACostlyCallIsFoundInFewSteps) {
     Adopt(*limit);
     const std::int64_t left = Ask(Operation::kPeek, Of(*limit, 0), kFilled).remaining;
     for (const std::int64_t missing : {1, 1000, 100'000, 200'000, 295'000}) {
-      const Use use = Of(*limit, left + missing);
+      const KeyUse use = Of(*limit, left + missing);
       EXPECT_LT(StepsOf(Operation::kPeek, use, kFilled), kFew);
       EXPECT_EQ(Ask(Operation::kPeek, use, kFilled).retry_after, WhenFree(missing)) << missing;
     }
   }
 }
 
-TEST_F(RedisWorkTest, WhatIsOverGoesAFewEntriesAtATime) {
+TEST_F(RedisWorkTest, ExpiredEntriesAreErasedAFewAtATime) {
   constexpr std::int64_t kFew = 500;
   FillAsBefore("log");
   Adopt(log_);
@@ -194,7 +194,7 @@ TEST_F(RedisWorkTest, WhatIsOverGoesAFewEntriesAtATime) {
 }
 
 // What a program did that knows nothing of blocks and directories.
-TEST_F(RedisWorkTest, WhatAnOlderProgramWritesIsCountedExactly) {
+TEST_F(RedisWorkTest, StateOfOlderVersionsIsCountedExactly) {
   FillAsBefore("slots");
   EXPECT_EQ(slots_.cap() - Ask(Operation::kPeek, Of(slots_, 0), kFilled).remaining, kUsed);
   Adopt(slots_);
@@ -222,7 +222,7 @@ TEST_F(RedisWorkTest, WhatAnOlderProgramWritesIsCountedExactly) {
 
 // ---- Several calls
 
-TEST_F(RedisWorkTest, ManyChecksOfLogsLeaveOthersTheirTurn) {
+TEST_F(RedisWorkTest, ManyChecksOfLogsDoNotBlockOtherClients) {
   constexpr int kChecks = 1000;
   Asker other(loop_, server_.ClientOptions());
   const Limit limit = *Limit::SlidingWindowLog({.limit = 10, .window = kWindow});
@@ -242,7 +242,7 @@ TEST_F(RedisWorkTest, ManyChecksOfLogsLeaveOthersTheirTurn) {
   EXPECT_GE(asker_.store().StatsApprox().script_calls - before, kChecks / 10);
 }
 
-TEST_F(RedisWorkTest, AListThatTakesLongerThanItLookedIsAnsweredInParts) {
+TEST_F(RedisWorkTest, ABatchThatExceedsItsEstimateIsAnsweredInParts) {
   constexpr int kChecks = 128;
   const Limit bucket = SlowBucket(10);
   // Grants make the checks more than plain.

@@ -10,12 +10,14 @@
 namespace sluice::store {
 namespace {
 
-bool CountsDenied(const Use& use) {
+bool CountsDenied(const KeyUse& use) {
   return use.count_denied && !use.only_looks && use.mode != Mode::kShadow &&
          use.limit->algorithm() != Algorithm::kConcurrency;
 }
 
-bool TookSomething(const Use& use) { return use.receipt.amount > 0 || use.receipt.from_grant > 0; }
+bool TookSomething(const KeyUse& use) {
+  return use.receipt.amount > 0 || use.receipt.from_grant > 0;
+}
 
 bool OnlyReads(Operation operation) {
   return operation == Operation::kPeek || operation == Operation::kInspect;
@@ -23,15 +25,15 @@ bool OnlyReads(Operation operation) {
 
 }  // namespace
 
-void ScatteredCall::Run(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+void ScatteredCall::Run(PartRunner& runner, StoreCall& call, std::span<const KeyLocation> locations,
                         SteadyTime deadline) {
   auto scattered =
       std::unique_ptr<ScatteredCall>(new ScatteredCall(runner, call, locations, deadline));
   scattered.release()->Begin();  // From now on its own.
 }
 
-ScatteredCall::ScatteredCall(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
-                             SteadyTime deadline)
+ScatteredCall::ScatteredCall(PartRunner& runner, StoreCall& call,
+                             std::span<const KeyLocation> locations, SteadyTime deadline)
     : runner_(runner), call_(call), deadline_(deadline), original_(call.uses.size()) {
   std::iota(original_.begin(), original_.end(), std::size_t{0});
   std::stable_sort(original_.begin(), original_.end(),
@@ -44,26 +46,26 @@ ScatteredCall::ScatteredCall(PartRunner& runner, Call& call, std::span<const Key
     ++parts_.back().count;
     uses_.push_back(call.uses[original_[i]]);
   }
-  // Who can't deny comes last, and never has to be given back for the others' sake.
+  // Limits that can't deny come last, so that they are never refunded because of others.
   std::stable_partition(parts_.begin(), parts_.end(), [this](const Part& part) {
     const auto uses = UsesOf(part);
     return std::any_of(uses.begin(), uses.end(),
-                       [](const Use& use) { return use.mode == Mode::kEnforce; });
+                       [](const KeyUse& use) { return use.mode == Mode::kEnforce; });
   });
 }
 
-std::span<Use> ScatteredCall::UsesOf(const Part& part) {
+std::span<KeyUse> ScatteredCall::UsesOf(const Part& part) {
   return std::span(uses_).subspan(part.first, part.count);
 }
 
-const Verdict& ScatteredCall::PeekedVerdict(const Use& use) const {
+const Verdict& ScatteredCall::PeekedVerdict(const KeyUse& use) const {
   return looked_[static_cast<std::size_t>(&use - uses_.data())];
 }
 
 void ScatteredCall::Begin() {
   const bool is_check = call_.operation == Operation::kCheck;
   stage_ = is_check ? Stage::kLook : Stage::kEach;
-  RunAll(is_check ? kLookBeforeTake : call_.operation);
+  RunAll(is_check ? kPeekBeforeTake : call_.operation);
 }
 
 void ScatteredCall::RunAll(Operation operation) {
@@ -75,21 +77,21 @@ void ScatteredCall::RunPart(Part& part, Operation operation) {
   Run(part.call, part.slot);
 }
 
-void ScatteredCall::Run(Call& part, std::uint16_t slot) {
+void ScatteredCall::Run(StoreCall& part, std::uint16_t slot) {
   part.now = call_.now;
   part.pending = true;
   part.context = this;
-  part.on_done = [](Call& done, void* context) {
+  part.on_done = [](StoreCall& done, void* context) {
     static_cast<ScatteredCall*>(context)->OnDone(done);
   };
   ++outstanding_;
   runner_.RunPart(part, slot, deadline_);
 }
 
-void ScatteredCall::OnDone(const Call& done) {
+void ScatteredCall::OnDone(const StoreCall& done) {
   if (!done.ok) {
     ++failed_;
-    // That something may have happened is never forgotten.
+    // kStoreTimeout is never replaced by another error.
     if (failed_ == 1 || done.error == ErrorCode::kStoreTimeout) error_ = done.error;
   }
   if (--outstanding_ > 0) return;
@@ -107,7 +109,7 @@ void ScatteredCall::OnDone(const Call& done) {
 
 void ScatteredCall::FinishPeek() {
   if (failed_ > 0) return Fail(error_);
-  for (const Use& use : uses_) looked_.push_back(use.verdict);
+  for (const KeyUse& use : uses_) looked_.push_back(use.verdict);
   if (!Passes(uses_)) return Count(0);
   stage_ = Stage::kTake;
   TakeNext();
@@ -115,12 +117,12 @@ void ScatteredCall::FinishPeek() {
 
 void ScatteredCall::TakeNext() {
   if (taken_ < parts_.size()) {
-    // No location knows of the quotas in the others: where none fits, they must not deny the call.
-    const std::span<Use> uses = UsesOf(parts_[taken_]);
-    const bool any_quota_fits = std::any_of(uses.begin(), uses.end(), [this](const Use& use) {
+    // Locations don't know each other's quotas: quotas that don't fit must not deny the call there.
+    const std::span<KeyUse> uses = UsesOf(parts_[taken_]);
+    const bool any_quota_fits = std::any_of(uses.begin(), uses.end(), [this](const KeyUse& use) {
       return use.mode == Mode::kQuota && PeekedVerdict(use).outcome == Outcome::kAllowed;
     });
-    for (Use& use : uses) {
+    for (KeyUse& use : uses) {
       if (use.mode == Mode::kQuota && !any_quota_fits) use.mode = Mode::kShadow;
     }
     return RunPart(parts_[taken_], Operation::kCheck);
@@ -135,13 +137,13 @@ void ScatteredCall::FinishTake() {
   for (std::size_t i = 0; i < taken.count; ++i) {
     uses_[taken.first + i].mode = call_.uses[original_[taken.first + i]].mode;
   }
-  const Call& part = taken.call;
+  const StoreCall& part = taken.call;
   if (part.ok && part.allowed) {
     ++taken_;
     return TakeNext();
   }
   GiveBackTaken();
-  // What was taken before may stay taken.
+  // Consumption in earlier locations may remain.
   if (!part.ok) return Fail(taken_ > 0 ? ErrorCode::kStoreTimeout : error_);
   Count(taken_ + 1);
 }
@@ -150,7 +152,7 @@ void ScatteredCall::FinishTake() {
 void ScatteredCall::GiveBackTaken() {
   for (std::size_t i = 0; i < taken_; ++i) {
     const bool failed = failed_ > 0;
-    for (Use& use : UsesOf(parts_[i])) {
+    for (KeyUse& use : UsesOf(parts_[i])) {
       if (!failed && CountsDenied(use)) continue;
       if (TookSomething(use)) runner_.GiveBack(use, parts_[i].slot, call_.now);
       use.receipt = {};
@@ -169,7 +171,7 @@ void ScatteredCall::Count(std::size_t first_part) {
   for (const Part& part : parts) {
     const auto uses = UsesOf(part);
     if (std::none_of(uses.begin(), uses.end(), CountsDenied)) continue;
-    for (Use& use : uses) {
+    for (KeyUse& use : uses) {
       const bool counts = CountsDenied(use);
       use.mode = Mode::kEnforce;
       if (!counts) use.cost = 0;
@@ -182,10 +184,10 @@ void ScatteredCall::Count(std::size_t first_part) {
   for (std::size_t i = 0; i < counts_.size(); ++i) Run(counts_[i], slots[i]);
 }
 
-// The denial stands, whatever became of the counting.
+// The call is denied even if counting failed.
 void ScatteredCall::ReadCounts() {
-  for (const Call& count : counts_) {
-    Use& use = count.uses[0];
+  for (const StoreCall& count : counts_) {
+    KeyUse& use = count.uses[0];
     const Verdict& peeked = PeekedVerdict(use);
     if (!count.ok) {
       use.verdict = peeked;
@@ -219,13 +221,13 @@ void ScatteredCall::AnswerEach() {
 // Where no quota fits, a location answered as if the call were denied, without delays: it does not
 // know of the quotas in the others. Returns whether there are such locations; they are asked again.
 bool ScatteredCall::PeekDelays() {
-  for (const Use& use : uses_) looked_.push_back(use.verdict);
+  for (const KeyUse& use : uses_) looked_.push_back(use.verdict);
   std::vector<Part*> denied;
   for (Part& part : parts_) {
     if (!part.call.allowed) denied.push_back(&part);
   }
   for (Part* const part : denied) {
-    for (Use& use : UsesOf(*part)) {
+    for (KeyUse& use : UsesOf(*part)) {
       if (use.mode == Mode::kQuota) use.mode = Mode::kShadow;
     }
   }
@@ -238,7 +240,7 @@ void ScatteredCall::Answer(bool allowed) {
   call_.ok = true;
   call_.allowed = allowed;
   for (std::size_t i = 0; i < uses_.size(); ++i) {
-    Use& use = call_.uses[original_[i]];
+    KeyUse& use = call_.uses[original_[i]];
     use.verdict = uses_[i].verdict;
     if (!allowed) use.verdict.delay = Micros{0};
     if (is_check || call_.operation == Operation::kGrant) use.receipt = uses_[i].receipt;

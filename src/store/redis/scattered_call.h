@@ -11,34 +11,34 @@
 
 namespace sluice::store {
 
-/// The functions of the store that a scattered call uses.
+/// The interface of the store for scattered calls.
 class PartRunner {
  public:
-  /// Answers a call about keys of one location, later.
-  virtual void RunPart(Call& part, std::uint16_t slot, SteadyTime deadline) = 0;
-  /// Undoes what the use took, according to its receipt. No caller waits for that.
-  virtual void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) = 0;
+  /// Runs a call with keys of one location; completes it later.
+  virtual void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime deadline) = 0;
+  /// Refunds the use's receipt. Fire and forget.
+  virtual void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) = 0;
 
  protected:
   ~PartRunner() = default;
 };
 
-/// A call about keys in several locations of a cluster, none of which knows of the others.
+/// A call with keys in several locations of a cluster.
 ///
-/// A check looks at all of them. Only if all allow it, it takes, from one location after the other,
-/// in an order that is the same for all callers; if one denies it after all, because another call
-/// came in between, what was taken is given back. So limits are never exceeded, but what is held
-/// for a moment may deny others: see RedisStoreStats::given_back. Whatever can't be given back,
-/// because a node or this program dies, comes back as all that is taken does, with time.
+/// A check first peeks at all locations. If all allow it, it consumes from one location after the
+/// other, in the same order for all callers. If one denies it after all, because another call came
+/// in between, the others are refunded. Limits are never exceeded, but a temporary consumption may
+/// deny other calls: see RedisStoreStats::given_back. If a node or this program fails before the
+/// refund, the units come back only with time.
 ///
-/// All other operations concern each key by itself, and go to all locations at once. If some of
-/// them fail and others don't, the answer is kStoreTimeout: it may have happened.
+/// All other operations treat each key separately and go to all locations at once. If only some of
+/// them fail, the result is kStoreTimeout: it may have run.
 ///
-/// Lives until it has answered. The runner must answer all its parts.
+/// Deletes itself when it is done. The runner must complete all its parts.
 class ScatteredCall {
  public:
-  /// `locations`: of each use.
-  static void Run(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+  /// `locations` has one element for each use.
+  static void Run(PartRunner& runner, StoreCall& call, std::span<const KeyLocation> locations,
                   SteadyTime deadline);
 
  private:
@@ -47,18 +47,18 @@ class ScatteredCall {
     std::uint16_t slot = 0;
     std::size_t first = 0;
     std::size_t count = 0;
-    Call call{};
+    StoreCall call{};
   };
   enum class Stage : std::uint8_t { kEach, kLook, kTake, kCount };
 
-  ScatteredCall(PartRunner& runner, Call& call, std::span<const KeyLocation> locations,
+  ScatteredCall(PartRunner& runner, StoreCall& call, std::span<const KeyLocation> locations,
                 SteadyTime deadline);
 
   void Begin();
   void RunAll(Operation operation);
   void RunPart(Part& part, Operation operation);
-  void Run(Call& part, std::uint16_t slot);
-  void OnDone(const Call& done);
+  void Run(StoreCall& part, std::uint16_t slot);
+  void OnDone(const StoreCall& done);
 
   void FinishPeek();
   void TakeNext();
@@ -72,19 +72,19 @@ class ScatteredCall {
   void Fail(ErrorCode error);
   void Finish();
 
-  [[nodiscard]] std::span<Use> UsesOf(const Part& part);
-  [[nodiscard]] const Verdict& PeekedVerdict(const Use& use) const;
+  [[nodiscard]] std::span<KeyUse> UsesOf(const Part& part);
+  [[nodiscard]] const Verdict& PeekedVerdict(const KeyUse& use) const;
 
   PartRunner& runner_;
-  Call& call_;
+  StoreCall& call_;
   const SteadyTime deadline_;
   Stage stage_ = Stage::kEach;
   std::vector<Part> parts_;
-  std::vector<Use> uses_;              ///< Copies, by part.
-  std::vector<std::size_t> original_;  ///< Which of the call's uses each is a copy of.
+  std::vector<KeyUse> uses_;           ///< Copies, by part.
+  std::vector<std::size_t> original_;  ///< Index of the original use of each copy.
   std::vector<Verdict> looked_;        ///< The peeked verdict of each use.
-  std::vector<Call> counts_;           ///< One for each use of parts that count denied calls.
-  std::size_t taken_ = 0;              ///< Parts that were taken from.
+  std::vector<StoreCall> counts_;      ///< One for each use with count_denied.
+  std::size_t taken_ = 0;              ///< Number of parts that were consumed.
   std::size_t outstanding_ = 0;
   std::size_t failed_ = 0;
   ErrorCode error_{};

@@ -24,19 +24,19 @@ const WallTime kNow{Micros{1'700'000'000'000'000}};
 /// A cluster in which each slot answers when the test says so.
 class StepwiseCluster final : public PartRunner {
  public:
-  void RunPart(Call& part, std::uint16_t slot, SteadyTime /*deadline*/) override {
+  void RunPart(StoreCall& part, std::uint16_t slot, SteadyTime /*deadline*/) override {
     waiting_.emplace_back(&part, slot);
   }
 
-  void GiveBack(const Use& taken, std::uint16_t slot, WallTime now) override {
+  void GiveBack(const KeyUse& taken, std::uint16_t slot, WallTime now) override {
     given_back.push_back(slot);
-    Use use = taken;
+    KeyUse use = taken;
     const bool is_slot = use.limit->algorithm() == Algorithm::kConcurrency;
     use.cost = 0;
     use.slot = taken.receipt.slot;
-    Call call{.operation = is_slot ? Operation::kRelease : Operation::kAdjust,
-              .uses = {&use, 1},
-              .now = now};
+    StoreCall call{.operation = is_slot ? Operation::kRelease : Operation::kAdjust,
+                   .uses = {&use, 1},
+                   .now = now};
     model.Submit(call);
   }
 
@@ -50,7 +50,7 @@ class StepwiseCluster final : public PartRunner {
         part->error = failure;
       } else {
         const Operation operation = part->operation;
-        if (operation == kLookBeforeTake) part->operation = Operation::kPeek;
+        if (operation == kPeekBeforeTake) part->operation = Operation::kPeek;
         model.Submit(*part);
         part->operation = operation;
       }
@@ -65,14 +65,14 @@ class StepwiseCluster final : public PartRunner {
   ErrorCode failure = ErrorCode::kStoreTimeout;
 
  private:
-  std::vector<std::pair<Call*, std::uint16_t>> waiting_;
+  std::vector<std::pair<StoreCall*, std::uint16_t>> waiting_;
 };
 
 class ScatteredCallTest : public ::testing::Test {
  protected:
   /// A use of cost 1 in a slot of its own.
-  Use& Add(const std::string& tag, std::uint16_t slot, const Limit& limit) {
-    Use& use = uses_.emplace_back();
+  KeyUse& Add(const std::string& tag, std::uint16_t slot, const Limit& limit) {
+    KeyUse& use = uses_.emplace_back();
     use.key = {.scope = "rule:limit", .tag = tags_.emplace_back(tag), .rest = {}};
     use.limit = &limit;
     locations_.push_back({.slot = slot});
@@ -83,7 +83,9 @@ class ScatteredCallTest : public ::testing::Test {
     call_ = {.operation = operation, .uses = uses_, .now = kNow};
     call_.pending = true;
     call_.context = this;
-    call_.on_done = [](Call&, void* test) { ++static_cast<ScatteredCallTest*>(test)->answers_; };
+    call_.on_done = [](StoreCall&, void* test) {
+      ++static_cast<ScatteredCallTest*>(test)->answers_;
+    };
     ScatteredCall::Run(cluster_, call_, locations_, SteadyTime::max());
   }
 
@@ -96,20 +98,20 @@ class ScatteredCallTest : public ::testing::Test {
 
   /// Somebody else takes one.
   void TakeOne(const std::string& tag, const Limit& limit) {
-    Use use;
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = tag, .rest = {}};
     use.limit = &limit;
-    Call call{.uses = {&use, 1}, .now = kNow};
+    StoreCall call{.uses = {&use, 1}, .now = kNow};
     cluster_.model.Submit(call);
     ASSERT_TRUE(call.allowed);
   }
 
   std::int64_t LeftOf(const std::string& tag, const Limit& limit) {
-    Use use;
+    KeyUse use;
     use.key = {.scope = "rule:limit", .tag = tag, .rest = {}};
     use.limit = &limit;
     use.cost = 0;
-    Call call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = kNow};
+    StoreCall call{.operation = Operation::kPeek, .uses = {&use, 1}, .now = kNow};
     cluster_.model.Submit(call);
     return use.verdict.remaining;
   }
@@ -119,13 +121,13 @@ class ScatteredCallTest : public ::testing::Test {
   const Limit five_ = *Limit::TokenBucket({.capacity = 5, .refill = Rate::PerDay(1)});
   const Limit slots_ = *Limit::Concurrency({.limit = 2, .time_to_live = std::chrono::hours(1)});
   std::deque<std::string> tags_;
-  std::vector<Use> uses_;
+  std::vector<KeyUse> uses_;
   std::vector<KeyLocation> locations_;
-  Call call_;
+  StoreCall call_;
   int answers_ = 0;
 };
 
-TEST_F(ScatteredCallTest, LooksEverywhereThenTakesInTheOrderOfSlots) {
+TEST_F(ScatteredCallTest, PeeksEverywhereThenConsumesInSlotOrder) {
   Add("c", 30, five_);
   Add("a", 10, five_);
   Add("b", 20, five_);
@@ -136,13 +138,13 @@ TEST_F(ScatteredCallTest, LooksEverywhereThenTakesInTheOrderOfSlots) {
   EXPECT_THAT(cluster_.Step(), ElementsAre(30));
   EXPECT_EQ(answers_, 1);
   EXPECT_TRUE(call_.ok && call_.allowed);
-  for (const Use& use : uses_) {
+  for (const KeyUse& use : uses_) {
     EXPECT_EQ(use.verdict.remaining, 4);
     EXPECT_EQ(use.receipt.amount, 1);
   }
 }
 
-TEST_F(ScatteredCallTest, WhoCanNotDenyIsTakenFromLast) {
+TEST_F(ScatteredCallTest, LimitsThatCannotDenyAreConsumedLast) {
   Add("a", 10, five_).mode = Mode::kForce;
   Add("b", 20, five_);
   Start();
@@ -151,7 +153,7 @@ TEST_F(ScatteredCallTest, WhoCanNotDenyIsTakenFromLast) {
   EXPECT_THAT(cluster_.Step(), ElementsAre(10));
 }
 
-TEST_F(ScatteredCallTest, ADenialTakesNothing) {
+TEST_F(ScatteredCallTest, ADenialConsumesNothing) {
   Add("a", 10, five_);
   Add("b", 20, one_);
   TakeOne("b", one_);
@@ -165,7 +167,7 @@ TEST_F(ScatteredCallTest, ADenialTakesNothing) {
   EXPECT_THAT(cluster_.given_back, IsEmpty());
 }
 
-TEST_F(ScatteredCallTest, WhatWasTakenIsGivenBackIfSomebodyCameInBetween) {
+TEST_F(ScatteredCallTest, ConsumedUnitsAreRefundedIfAnotherCallInterferes) {
   Add("a", 10, five_);
   Add("s", 15, slots_);
   Add("b", 20, one_);
@@ -184,11 +186,11 @@ TEST_F(ScatteredCallTest, WhatWasTakenIsGivenBackIfSomebodyCameInBetween) {
 }
 
 TEST_F(ScatteredCallTest, ASlotThatWasHeldBeforeIsNotReleased) {
-  Use held;
+  KeyUse held;
   held.key = {.scope = "rule:limit", .tag = "s", .rest = {}};
   held.limit = &slots_;
   held.slot = 7;
-  Call take{.uses = {&held, 1}, .now = kNow};
+  StoreCall take{.uses = {&held, 1}, .now = kNow};
   cluster_.model.Submit(take);
   Add("s", 10, slots_).slot = 7;
   Add("b", 20, one_);
@@ -217,7 +219,7 @@ TEST_F(ScatteredCallTest, LimitsThatCountDeniedCallsKeepTheirShare) {
   EXPECT_EQ(uses_[2].verdict.outcome, Outcome::kAllowed);
 }
 
-TEST_F(ScatteredCallTest, IfALaterPlaceFailsWhatWasTakenIsGivenBackAndPerhapsItHappened) {
+TEST_F(ScatteredCallTest, IfALaterLocationFailsTheOthersAreRefundedAndTheCallTimesOut) {
   Add("a", 10, five_).count_denied = true;
   Add("b", 20, five_);
   Start();
@@ -230,7 +232,7 @@ TEST_F(ScatteredCallTest, IfALaterPlaceFailsWhatWasTakenIsGivenBackAndPerhapsItH
   EXPECT_EQ(LeftOf("a", five_), 5);
 }
 
-TEST_F(ScatteredCallTest, IfTheFirstPlaceFailsNothingHappened) {
+TEST_F(ScatteredCallTest, IfTheFirstLocationFailsNothingIsConsumed) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   Start();
@@ -242,7 +244,7 @@ TEST_F(ScatteredCallTest, IfTheFirstPlaceFailsNothingHappened) {
   EXPECT_EQ(LeftOf("b", five_), 5);
 }
 
-TEST_F(ScatteredCallTest, OtherOperationsGoEverywhereAtOnce) {
+TEST_F(ScatteredCallTest, OtherOperationsRunInAllLocationsConcurrently) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   TakeOne("a", five_);
@@ -253,7 +255,7 @@ TEST_F(ScatteredCallTest, OtherOperationsGoEverywhereAtOnce) {
   EXPECT_EQ(call_.affected, 2U);
 }
 
-TEST_F(ScatteredCallTest, AnOperationThatFailsInSomePlacesMayHaveHappened) {
+TEST_F(ScatteredCallTest, AnOperationThatFailsInSomeLocationsTimesOut) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   cluster_.failing = 20;
@@ -263,7 +265,7 @@ TEST_F(ScatteredCallTest, AnOperationThatFailsInSomePlacesMayHaveHappened) {
   EXPECT_EQ(call_.error, ErrorCode::kStoreTimeout);
 }
 
-TEST_F(ScatteredCallTest, ASettlementThatFailedInOnePlaceIsCompletedByARetry) {
+TEST_F(ScatteredCallTest, ASettlementThatFailedInOneLocationIsCompletedByARetry) {
   std::vector<Settlement> settlements(
       2, Settlement{.receipt = 7, .expires = kNow + std::chrono::hours(1)});
   for (int i = 0; i < 3; ++i) {
@@ -296,7 +298,7 @@ TEST_F(ScatteredCallTest, ASettlementThatFailedInOnePlaceIsCompletedByARetry) {
   }
 }
 
-TEST_F(ScatteredCallTest, ALookThatFailsIsAsItIs) {
+TEST_F(ScatteredCallTest, AFailedPeekFailsTheCall) {
   Add("a", 10, five_);
   Add("b", 20, five_);
   cluster_.failing = 20;

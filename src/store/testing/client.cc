@@ -4,16 +4,16 @@
 
 namespace sluice::store::testing {
 
-Use Client::UseOf(const Limit& limit, std::string_view name, std::int64_t cost) const {
-  Use use;
+KeyUse Client::UseOf(const Limit& limit, std::string_view name, std::int64_t cost) const {
+  KeyUse use;
   use.key = {.scope = scope_, .tag = name, .rest = {}};
   use.limit = &limit;
   use.cost = cost;
   return use;
 }
 
-Call Client::Run(Operation operation, std::vector<Use>& uses) {
-  Call call;
+StoreCall Client::Run(Operation operation, std::vector<KeyUse>& uses) {
+  StoreCall call;
   call.operation = operation;
   call.uses = uses;
   call.now = now_;
@@ -21,46 +21,46 @@ Call Client::Run(Operation operation, std::vector<Use>& uses) {
   return call;
 }
 
-Use Client::RunOne(Operation operation, const Use& use) {
-  std::vector<Use> uses = {use};
+KeyUse Client::RunOne(Operation operation, const KeyUse& use) {
+  std::vector<KeyUse> uses = {use};
   EXPECT_TRUE(Run(operation, uses).ok);
   return uses[0];
 }
 
-std::size_t Client::CountAffected(Operation operation, const Use& use) {
-  std::vector<Use> uses = {use};
-  const Call call = Run(operation, uses);
+std::size_t Client::CountAffected(Operation operation, const KeyUse& use) {
+  std::vector<KeyUse> uses = {use};
+  const StoreCall call = Run(operation, uses);
   EXPECT_TRUE(call.ok);
   return call.affected;
 }
 
-Use Client::Check(const Use& use) { return RunOne(Operation::kCheck, use); }
+KeyUse Client::Check(const KeyUse& use) { return RunOne(Operation::kCheck, use); }
 
-Use Client::Check(const Limit& limit, std::string_view name, std::int64_t cost) {
+KeyUse Client::Check(const Limit& limit, std::string_view name, std::int64_t cost) {
   return Check(UseOf(limit, name, cost));
 }
 
-Use Client::Peek(const Limit& limit, std::string_view name, std::int64_t cost) {
+KeyUse Client::Peek(const Limit& limit, std::string_view name, std::int64_t cost) {
   return RunOne(Operation::kPeek, UseOf(limit, name, cost));
 }
 
-Use Client::Grant(const Limit& limit, std::string_view name, std::int64_t amount,
+KeyUse Client::Grant(const Limit& limit, std::string_view name, std::int64_t amount,
                   WallTime expires) {
-  Use use = UseOf(limit, name, amount);
+  KeyUse use = UseOf(limit, name, amount);
   use.receipt.grant_expires = expires;
   return RunOne(Operation::kGrant, use);
 }
 
-Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
-                   std::int64_t cost) {
-  Use use = UseOf(limit, name, cost);
+KeyUse Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
+                      std::int64_t cost) {
+  KeyUse use = UseOf(limit, name, cost);
   use.receipt = receipt;
   return RunOne(Operation::kAdjust, use);
 }
 
-Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
-                   std::int64_t cost, Settlement& settlement) {
-  Use use = UseOf(limit, name, cost);
+KeyUse Client::Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
+                      std::int64_t cost, Settlement& settlement) {
+  KeyUse use = UseOf(limit, name, cost);
   use.receipt = receipt;
   use.settlement = &settlement;
   return RunOne(Operation::kAdjust, use);
@@ -68,7 +68,7 @@ Use Client::Settle(const Limit& limit, std::string_view name, const Receipt& rec
 
 Inspection Client::Inspect(const Limit& limit, std::string_view name) {
   Inspection inspection;
-  Use use = UseOf(limit, name, 0);
+  KeyUse use = UseOf(limit, name, 0);
   use.inspection = &inspection;
   RunOne(Operation::kInspect, use);
   return inspection;
@@ -79,19 +79,19 @@ std::size_t Client::Reset(const Limit& limit, std::string_view name) {
 }
 
 std::size_t Client::Release(const Limit& limit, std::string_view name, std::uint64_t slot) {
-  Use use = UseOf(limit, name);
+  KeyUse use = UseOf(limit, name);
   use.slot = slot;
   return CountAffected(Operation::kRelease, use);
 }
 
 std::size_t Client::Renew(const Limit& limit, std::string_view name, std::uint64_t slot) {
-  Use use = UseOf(limit, name);
+  KeyUse use = UseOf(limit, name);
   use.slot = slot;
   return CountAffected(Operation::kRenew, use);
 }
 
-bool Client::CheckAll(std::vector<Use>& uses) {
-  const Call call = Run(Operation::kCheck, uses);
+bool Client::CheckAll(std::vector<KeyUse>& uses) {
+  const StoreCall call = Run(Operation::kCheck, uses);
   EXPECT_TRUE(call.ok);
   return call.allowed;
 }

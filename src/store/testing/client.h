@@ -23,30 +23,31 @@ class Client {
   [[nodiscard]] WallTime now() const { return now_; }
 
   /// A use to fill in further; `limit` and `name` must outlive it.
-  [[nodiscard]] Use UseOf(const Limit& limit, std::string_view name, std::int64_t cost = 1) const;
+  [[nodiscard]] KeyUse UseOf(const Limit& limit, std::string_view name,
+                             std::int64_t cost = 1) const;
 
   /// One limit, one key.
-  Use Check(const Limit& limit, std::string_view name, std::int64_t cost = 1);
-  Use Check(const Use& use);
-  Use Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
-  Use Grant(const Limit& limit, std::string_view name, std::int64_t amount, WallTime expires = {});
-  Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
+  KeyUse Check(const Limit& limit, std::string_view name, std::int64_t cost = 1);
+  KeyUse Check(const KeyUse& use);
+  KeyUse Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
+  KeyUse Grant(const Limit& limit, std::string_view name, std::int64_t amount, WallTime expires = {});
+  KeyUse Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
   /// The same as the settlement of a receipt that outsiders hold, with its answers.
-  Use Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost,
-             Settlement& settlement);
+  KeyUse Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
+                std::int64_t cost, Settlement& settlement);
   Inspection Inspect(const Limit& limit, std::string_view name);
   std::size_t Reset(const Limit& limit, std::string_view name);
   std::size_t Release(const Limit& limit, std::string_view name, std::uint64_t slot);
   std::size_t Renew(const Limit& limit, std::string_view name, std::uint64_t slot);
 
   /// Several uses in one call; the answers are in them afterwards.
-  bool CheckAll(std::vector<Use>& uses);
+  bool CheckAll(std::vector<KeyUse>& uses);
   /// Any operation, answered in `call`.
-  Call Run(Operation operation, std::vector<Use>& uses);
+  StoreCall Run(Operation operation, std::vector<KeyUse>& uses);
 
  private:
-  Use RunOne(Operation operation, const Use& use);
-  std::size_t CountAffected(Operation operation, const Use& use);
+  KeyUse RunOne(Operation operation, const KeyUse& use);
+  std::size_t CountAffected(Operation operation, const KeyUse& use);
 
   Driver& driver_;
   std::string scope_;

@@ -31,7 +31,7 @@ Limit FivePerMinute() { return Limit::FixedWindow({.limit = 5, .window = seconds
 
 Limit ThreeSlots() { return Limit::Concurrency({.limit = 3, .time_to_live = seconds(10)}).value(); }
 
-Outcome OutcomeOf(const Use& use) { return use.verdict.outcome; }
+Outcome OutcomeOf(const KeyUse& use) { return use.verdict.outcome; }
 
 Settlement SettlementOf(std::uint64_t receipt, Micros expires, std::uint32_t max_per_key = 100) {
   return {.receipt = receipt, .expires = WallTime{expires}, .max_per_key = max_per_key};
@@ -54,7 +54,7 @@ void ADenialTellsExactlyWhenToComeBack(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = TenPerSecond();
   client.At(kStart).Check(limit, "k", 10);
-  const Use denied = client.At(kStart + Micros{1}).Check(limit, "k", 3);
+  const KeyUse denied = client.At(kStart + Micros{1}).Check(limit, "k", 3);
   EXPECT_EQ(denied.verdict.retry_after, milliseconds(300) - Micros{1});
   EXPECT_EQ(denied.verdict.reset_after, seconds(1) - Micros{1});
   client.At(kStart + milliseconds(300) - Micros{1});
@@ -84,7 +84,7 @@ void ALeakyBucketSpacesItsCallers(Driver& driver) {
   EXPECT_EQ(client.Check(limit, "k").verdict.delay, Micros{0});
   EXPECT_EQ(client.Check(limit, "k").verdict.delay, milliseconds(100));
   EXPECT_EQ(client.Check(limit, "k").verdict.delay, milliseconds(200));
-  const Use denied = client.Check(limit, "k");
+  const KeyUse denied = client.Check(limit, "k");
   EXPECT_EQ(OutcomeOf(denied), Outcome::kDenied);
   EXPECT_EQ(denied.verdict.delay, Micros{0});
   EXPECT_EQ(denied.verdict.retry_after, milliseconds(100));
@@ -184,10 +184,10 @@ void ARenewedSlotLivesOn(Driver& driver) {
 void ASlotThatIsHeldIsNotTakenTwice(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = ThreeSlots();
-  Use use = client.UseOf(limit, "k", 3);
+  KeyUse use = client.UseOf(limit, "k", 3);
   use.slot = 42;
   EXPECT_EQ(client.At(kStart).Check(use).receipt.amount, 3);
-  const Use again = client.At(kStart + seconds(9)).Check(use);
+  const KeyUse again = client.At(kStart + seconds(9)).Check(use);
   EXPECT_EQ(OutcomeOf(again), Outcome::kAllowed);
   EXPECT_EQ(again.receipt.amount, 0);
   EXPECT_EQ(again.receipt.slot, 42u);
@@ -200,7 +200,7 @@ void ACostOfZeroLooksAndIsNeverDenied(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = TenPerSecond();
   client.At(kStart).Check(limit, "k", 10);
-  const Use look = client.Check(limit, "k", 0);
+  const KeyUse look = client.Check(limit, "k", 0);
   EXPECT_EQ(OutcomeOf(look), Outcome::kAllowed);
   EXPECT_EQ(look.receipt, Receipt{});
   EXPECT_EQ(look.verdict.remaining, 0);
@@ -209,7 +209,7 @@ void ACostOfZeroLooksAndIsNeverDenied(Driver& driver) {
 void ACostThatNeverFitsSaysSo(Driver& driver) {
   Client client(driver, __func__);
   client.At(kStart);
-  const Use use = client.Check(TenPerSecond(), "k", 11);
+  const KeyUse use = client.Check(TenPerSecond(), "k", 11);
   EXPECT_EQ(OutcomeOf(use), Outcome::kNeverFits);
   EXPECT_EQ(use.verdict.retry_after, kMaxWait);
   EXPECT_EQ(use.verdict.remaining, 10);
@@ -232,7 +232,7 @@ void SeveralLimitsTakeAllOrNothing(Driver& driver) {
   const Limit loose = TenPerSecond();
   const Limit tight = FivePerMinute();
   client.At(kStart);
-  std::vector<Use> uses = {client.UseOf(loose, "a", 4), client.UseOf(tight, "b", 4)};
+  std::vector<KeyUse> uses = {client.UseOf(loose, "a", 4), client.UseOf(tight, "b", 4)};
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(uses[0].verdict.remaining, 6);
   EXPECT_EQ(uses[1].verdict.remaining, 1);
@@ -248,7 +248,7 @@ void TwoUsesOfOneKeySeeEachOther(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = TenPerSecond();
   client.At(kStart);
-  std::vector<Use> uses = {client.UseOf(limit, "k", 6), client.UseOf(limit, "k", 5)};
+  std::vector<KeyUse> uses = {client.UseOf(limit, "k", 6), client.UseOf(limit, "k", 5)};
   EXPECT_FALSE(client.CheckAll(uses));
   EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kAllowed);
   EXPECT_EQ(OutcomeOf(uses[1]), Outcome::kNeverFits);
@@ -263,7 +263,7 @@ void AShadowNeverDenies(Driver& driver) {
   const Limit enforced = TenPerSecond();
   const Limit shadow = FivePerMinute();
   client.At(kStart);
-  std::vector<Use> uses = {client.UseOf(enforced, "a", 3), client.UseOf(shadow, "b", 3)};
+  std::vector<KeyUse> uses = {client.UseOf(enforced, "a", 3), client.UseOf(shadow, "b", 3)};
   uses[1].mode = Mode::kShadow;
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(uses[1].receipt.amount, 3);
@@ -281,9 +281,9 @@ void AForcedChargeGoesBelowZero(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = TenPerSecond();
   client.At(kStart);
-  Use use = client.UseOf(limit, "k", 25);
+  KeyUse use = client.UseOf(limit, "k", 25);
   use.mode = Mode::kForce;
-  const Use charged = client.Check(use);
+  const KeyUse charged = client.Check(use);
   EXPECT_EQ(OutcomeOf(charged), Outcome::kAllowed);
   EXPECT_EQ(charged.verdict.remaining, 0);
   EXPECT_EQ(charged.receipt.amount, 25);
@@ -296,8 +296,8 @@ void QuotasDenyOnlyTogether(Driver& driver) {
   const Limit five = FivePerMinute();
   const Limit ten = TenPerSecond();
   client.At(kStart).Check(five, "a", 4);
-  std::vector<Use> uses = {client.UseOf(five, "a", 3), client.UseOf(five, "b", 3),
-                           client.UseOf(ten, "c", 3)};
+  std::vector<KeyUse> uses = {client.UseOf(five, "a", 3), client.UseOf(five, "b", 3),
+                              client.UseOf(ten, "c", 3)};
   uses[0].mode = uses[1].mode = Mode::kQuota;
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(OutcomeOf(uses[0]), Outcome::kDenied);
@@ -313,7 +313,7 @@ void AnEnforcedLimitDeniesWhateverQuotasSay(Driver& driver) {
   Client client(driver, __func__);
   const Limit five = FivePerMinute();
   client.At(kStart).Check(five, "a", 5);
-  std::vector<Use> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
+  std::vector<KeyUse> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
   uses[1].mode = Mode::kQuota;
   EXPECT_FALSE(client.CheckAll(uses));
   EXPECT_EQ(uses[1].verdict.remaining, 5);
@@ -323,7 +323,7 @@ void ALookDeniesAndTakesNothing(Driver& driver) {
   Client client(driver, __func__);
   const Limit five = FivePerMinute();
   client.At(kStart).Check(five, "a", 4);
-  std::vector<Use> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
+  std::vector<KeyUse> uses = {client.UseOf(five, "a", 1), client.UseOf(five, "b", 1)};
   uses[0].only_looks = true;
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(uses[0].verdict.remaining, 1);
@@ -339,9 +339,9 @@ void ACountedDenialTakesWhatIsLeft(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = FivePerMinute();
   client.At(kStart).Check(limit, "k", 2);
-  Use use = client.UseOf(limit, "k", 4);
+  KeyUse use = client.UseOf(limit, "k", 4);
   use.count_denied = true;
-  const Use denied = client.Check(use);
+  const KeyUse denied = client.Check(use);
   EXPECT_EQ(OutcomeOf(denied), Outcome::kDenied);
   EXPECT_EQ(denied.receipt.amount, 3);
   EXPECT_EQ(denied.verdict.remaining, 0);
@@ -355,7 +355,7 @@ void AGrantIsSpentFirstAndMayExceedTheCap(Driver& driver) {
   client.At(kStart);
   EXPECT_EQ(client.Grant(limit, "k", 7).verdict.remaining, 12);
   EXPECT_EQ(OutcomeOf(client.Peek(limit, "k", 13)), Outcome::kNeverFits);
-  const Use use = client.Check(limit, "k", 9);
+  const KeyUse use = client.Check(limit, "k", 9);
   EXPECT_EQ(use.receipt.from_grant, 7);
   EXPECT_EQ(use.receipt.amount, 2);
   client.At(kStart + seconds(60));
@@ -365,7 +365,7 @@ void AGrantIsSpentFirstAndMayExceedTheCap(Driver& driver) {
 void AGrantPaysForAKeyInDebt(Driver& driver) {
   Client client(driver, __func__);
   const Limit limit = TenPerSecond();
-  Use use = client.UseOf(limit, "k", 30);
+  KeyUse use = client.UseOf(limit, "k", 30);
   use.mode = Mode::kForce;
   client.At(kStart).Check(use);
   client.Grant(limit, "k", 2);
@@ -469,12 +469,12 @@ void AKeyThatRemembersTooManyReceiptsGivesNothingBack(Driver& driver) {
     settlements.push_back(SettlementOf(i, kStart + hours(1), 3));
   client.Settle(limit, "k", receipt, 9, settlements[0]);
   client.Settle(limit, "k", receipt, 9, settlements[1]);
-  Use use = client.UseOf(limit, "k", 9);
+  KeyUse use = client.UseOf(limit, "k", 9);
   use.receipt = receipt;
-  std::vector<Use> uses(2, use);
+  std::vector<KeyUse> uses(2, use);
   uses[0].settlement = &settlements[2];
   uses[1].settlement = &settlements[3];
-  const Call call = client.Run(Operation::kAdjust, uses);
+  const StoreCall call = client.Run(Operation::kAdjust, uses);
   EXPECT_FALSE(call.ok);
   EXPECT_EQ(call.error, ErrorCode::kTooManySettlements);
   EXPECT_EQ(client.Peek(limit, "k", 0).verdict.remaining, 2) << "all or nothing";
@@ -513,7 +513,7 @@ void AGrantThatExpiresIsSpentFirstAndEndsOnTime(Driver& driver) {
     const std::int64_t cap = limit.cap();
     client.Grant(limit, "k", 2);
     EXPECT_EQ(client.Grant(limit, "k", 10, end).verdict.remaining, cap + 12);
-    const Use use = client.Check(limit, "k", 4);
+    const KeyUse use = client.Check(limit, "k", 4);
     EXPECT_EQ(use.receipt.from_grant, 4);
     EXPECT_EQ(use.receipt.grant_expires, end);
     const Inspection inspection = client.Inspect(limit, "k");
@@ -602,7 +602,7 @@ void KeysThatDifferInOnePartAreDifferent(Driver& driver) {
                                  {"r:ab", "", "c"},  {"r:ab", "c", ""},  {"r:a", "b", "c%00"},
                                  {"r:a", "b:c", ""}, {"r:a", "{b}", "c"}};
   for (const Key& key : keys) {
-    Use use = client.UseOf(limit, "", 5);
+    KeyUse use = client.UseOf(limit, "", 5);
     use.key = key;
     EXPECT_EQ(OutcomeOf(client.Check(use)), Outcome::kAllowed)
         << key.scope << '|' << key.tag << '|' << key.rest;
@@ -652,8 +652,8 @@ void AKeyGoesOnFromAClockThatWasSetBack(Driver& driver) {
 
 // ---- Calls that make no sense
 
-void ExpectRefused(Client& client, Operation operation, std::vector<Use> uses, ErrorCode error) {
-  const Call call = client.Run(operation, uses);
+void ExpectRefused(Client& client, Operation operation, std::vector<KeyUse> uses, ErrorCode error) {
+  const StoreCall call = client.Run(operation, uses);
   EXPECT_FALSE(call.ok);
   EXPECT_STREQ(ErrorName(call.error), ErrorName(error));
 }
@@ -663,7 +663,7 @@ void CallsThatMakeNoSenseAreRefusedWhole(Driver& driver) {
   const Limit bucket = TenPerSecond();
   const Limit slots = ThreeSlots();
   client.At(kStart);
-  const Use good = client.UseOf(bucket, "k", 1);
+  const KeyUse good = client.UseOf(bucket, "k", 1);
   ExpectRefused(client, Operation::kCheck, {good, client.UseOf(bucket, "j", -1)},
                 ErrorCode::kInvalidCost);
   ExpectRefused(client, Operation::kGrant, {good, client.UseOf(bucket, "j", 0)},
@@ -674,7 +674,7 @@ void CallsThatMakeNoSenseAreRefusedWhole(Driver& driver) {
                 ErrorCode::kNotSupported);
   ExpectRefused(client, Operation::kRelease, {good}, ErrorCode::kNotSupported);
   ExpectRefused(client, Operation::kRenew, {good}, ErrorCode::kNotSupported);
-  ExpectRefused(client, Operation::kCheck, std::vector<Use>(kMaxLimitsPerCall + 1, good),
+  ExpectRefused(client, Operation::kCheck, std::vector<KeyUse>(kMaxLimitsPerCall + 1, good),
                 ErrorCode::kTooManyLimits);
   ExpectRefused(client, Operation::kCheck, {good, client.UseOf(slots, "k")},
                 ErrorCode::kInvalidLimit);
@@ -689,7 +689,7 @@ void TheLargestCallsAreAnswered(Driver& driver) {
   const Limit limit = Limit::FixedWindow({.limit = 1000, .window = seconds(60)}).value();
   const std::string long_name(kMaxKeyBytes, 'x');
   client.At(kStart);
-  std::vector<Use> uses(kMaxLimitsPerCall, client.UseOf(limit, long_name));
+  std::vector<KeyUse> uses(kMaxLimitsPerCall, client.UseOf(limit, long_name));
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(client.Peek(limit, long_name, 0).verdict.remaining,
             1000 - static_cast<std::int64_t>(kMaxLimitsPerCall));

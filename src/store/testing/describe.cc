@@ -119,7 +119,7 @@ class Differences {
   std::ostringstream out_;
 };
 
-void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
+void CompareUse(Operation operation, std::size_t i, const KeyUse& a, const KeyUse& b,
                 Differences& differences) {
   if (operation != Operation::kReset) differences.CompareIn(i, "verdict", a.verdict, b.verdict);
   if (operation == Operation::kGrant) {
@@ -147,7 +147,7 @@ void CompareUse(Operation operation, std::size_t i, const Use& a, const Use& b,
 
 }  // namespace
 
-std::string DescribeCall(const Call& call) {
+std::string DescribeCall(const StoreCall& call) {
   std::ostringstream out;
   out << NameOf(call.operation) << " at " << call.now.time_since_epoch().count();
   if (!call.ok) {
@@ -156,7 +156,7 @@ std::string DescribeCall(const Call& call) {
     out << " -> " << (call.allowed ? "allowed" : "not allowed") << ", affected " << call.affected;
   }
   out << '\n';
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     out << "    " << use.key.tag.substr(0, 8) << '|' << use.key.rest << ' ' << use.limit->numbers()
         << ' ' << NameOf(use.mode) << (use.count_denied ? " count_denied" : "")
         << (use.only_looks ? " only_looks" : "") << " cost " << use.cost << " slot " << use.slot
@@ -172,7 +172,7 @@ std::string DescribeCall(const Call& call) {
   return out.str();
 }
 
-std::string DescribeDifference(const Call& a, const Call& b) {
+std::string DescribeDifference(const StoreCall& a, const StoreCall& b) {
   Differences differences;
   differences.Compare("ok", a.ok, b.ok);
   if (!a.ok || !b.ok) {

@@ -7,11 +7,11 @@ namespace sluice::store::testing {
 namespace {
 
 /// Counts the calls that are done; those that are answered at once never run it.
-void CountDone(Call& /*call*/, void* context) { ++*static_cast<std::size_t*>(context); }
+void CountDone(StoreCall& /*call*/, void* context) { ++*static_cast<std::size_t*>(context); }
 
 }  // namespace
 
-void Driver::Run(Call& call) {
+void Driver::Run(StoreCall& call) {
   std::size_t done = 0;
   call.on_done = CountDone;
   call.context = &done;
@@ -20,7 +20,7 @@ void Driver::Run(Call& call) {
   while (done == 0) Pump();
 }
 
-void Driver::RunBatch(std::span<Call* const> calls) {
+void Driver::RunBatch(std::span<StoreCall* const> calls) {
   if (calls.empty()) return;
   SetNow(calls.front()->now);
   store().SubmitBatch(calls);

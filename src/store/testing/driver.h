@@ -18,10 +18,10 @@ class Driver {
   virtual void Pump() {}
 
   /// Submits the call and waits for its answer.
-  void Run(Call& call);
+  void Run(StoreCall& call);
   /// The same for many calls at once, all of them of one moment. Overridden where the store
   /// answers later.
-  virtual void RunBatch(std::span<Call* const> calls);
+  virtual void RunBatch(std::span<StoreCall* const> calls);
 };
 
 }  // namespace sluice::store::testing

@@ -18,7 +18,7 @@ namespace {
 
 using algo::testing::Integer;
 
-bool IsConcurrency(const Use& use) { return use.limit->algorithm() == Algorithm::kConcurrency; }
+bool IsConcurrency(const KeyUse& use) { return use.limit->algorithm() == Algorithm::kConcurrency; }
 
 std::int64_t Narrow(const Integer& value) { return value.convert_to<std::int64_t>(); }
 
@@ -33,7 +33,7 @@ Integer Clamp(WallTime now) { return algo::ClampTime(now).time_since_epoch().cou
 
 class ModelStore::Ledger {
  public:
-  void Submit(Call& call);
+  void Submit(StoreCall& call);
   [[nodiscard]] bool MayBeForgotten(const Key& key, WallTime now) const;
 
  private:
@@ -76,29 +76,29 @@ class ModelStore::Ledger {
     Integer delay = 0;
   };
 
-  static std::optional<ErrorCode> Validate(const Call& call);
+  static std::optional<ErrorCode> Validate(const StoreCall& call);
   static KeyName NameOf(const Key& key);
   static bool IsAsIfNeverUsed(const Record& record, const Integer& now);
 
   /// The key as stored, or nullptr if it is as if never used.
-  Record* FindLive(const Use& use, const Integer& now);
-  View Peek(const Use& use, const Integer& now);
-  std::map<KeyName, View> PeekAll(const Call& call, const Integer& now);
-  void WriteAll(const Call& call, const std::map<KeyName, View>& views);
+  Record* FindLive(const KeyUse& use, const Integer& now);
+  View Peek(const KeyUse& use, const Integer& now);
+  std::map<KeyName, View> PeekAll(const StoreCall& call, const Integer& now);
+  void WriteAll(const StoreCall& call, const std::map<KeyName, View>& views);
 
-  void Decide(Call& call, const Integer& now);
-  static Judgement Judge(const Use& use, const Integer& now, View& view);
-  Receipt TakeAsDecided(const Call& call, const Use& use, View& view);
-  Receipt Take(const Use& use, const Integer& cost, View& view);
+  void Decide(StoreCall& call, const Integer& now);
+  static Judgement Judge(const KeyUse& use, const Integer& now, View& view);
+  Receipt TakeAsDecided(const StoreCall& call, const KeyUse& use, View& view);
+  Receipt Take(const KeyUse& use, const Integer& cost, View& view);
   static Verdict Status(const View& view, const Integer& now);
 
-  void Reset(Call& call, const Integer& now);
-  void RunEach(Call& call, const Integer& now);
-  bool HasRoomForSettlements(const Call& call, const Integer& now);
-  bool TakesEffect(const Use& use, const Integer& now);
-  static void Grant(Use& use, const Integer& now, View& view);
-  static void Adjust(const Use& use, const Integer& now, View& view);
-  static void Inspect(Use& use, const Integer& now, const View& view);
+  void Reset(StoreCall& call, const Integer& now);
+  void RunEach(StoreCall& call, const Integer& now);
+  bool HasRoomForSettlements(const StoreCall& call, const Integer& now);
+  bool TakesEffect(const KeyUse& use, const Integer& now);
+  static void Grant(KeyUse& use, const Integer& now, View& view);
+  static void Adjust(const KeyUse& use, const Integer& now, View& view);
+  static void Inspect(KeyUse& use, const Integer& now, const View& view);
 
   /// A receipt by its expiry and its id.
   using ReceiptName = std::pair<WallTime, std::uint64_t>;
@@ -119,20 +119,20 @@ class ModelStore::Ledger {
 ModelStore::ModelStore() : ledger_(std::make_unique<Ledger>()) {}
 ModelStore::~ModelStore() = default;
 
-Completion ModelStore::Submit(Call& call) {
+Completion ModelStore::Submit(StoreCall& call) {
   ledger_->Submit(call);
   return Completion::kNow;
 }
 
-void ModelStore::SubmitBatch(std::span<Call* const> calls) {
-  for (Call* call : calls) Submit(*call);
+void ModelStore::SubmitBatch(std::span<StoreCall* const> calls) {
+  for (StoreCall* call : calls) Submit(*call);
 }
 
 bool ModelStore::MayBeForgotten(const Key& key, WallTime now) const {
   return ledger_->MayBeForgotten(key, now);
 }
 
-void ModelStore::Ledger::Submit(Call& call) {
+void ModelStore::Ledger::Submit(StoreCall& call) {
   call.allowed = false;
   call.affected = 0;
   const std::optional<ErrorCode> error = Validate(call);
@@ -141,7 +141,7 @@ void ModelStore::Ledger::Submit(Call& call) {
     call.error = *error;
     return;
   }
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     for (std::int64_t* amount : {&use.cost, &use.receipt.amount, &use.receipt.from_grant}) {
       *amount = std::min(*amount, kMaxAmount);
     }
@@ -169,21 +169,21 @@ void ModelStore::Ledger::Submit(Call& call) {
   }
 }
 
-std::optional<ErrorCode> ModelStore::Ledger::Validate(const Call& call) {
+std::optional<ErrorCode> ModelStore::Ledger::Validate(const StoreCall& call) {
   const Operation op = call.operation;
   if (op == Operation::kFetch || op == Operation::kReturn) return ErrorCode::kNotSupported;
   const std::int64_t least_cost = op == Operation::kGrant ? 1 : 0;
   const bool is_about_amounts = op == Operation::kGrant || op == Operation::kAdjust;
   const bool is_about_slots = op == Operation::kRelease || op == Operation::kRenew;
   if (call.uses.size() > kMaxLimitsPerCall) return ErrorCode::kTooManyLimits;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     if (use.key.tag.size() + use.key.rest.size() > kMaxKeyBytes) return ErrorCode::kInvalidKey;
     if (use.cost < least_cost) return ErrorCode::kInvalidCost;
     if (is_about_amounts && IsConcurrency(use)) return ErrorCode::kNotSupported;
     if (is_about_slots && !IsConcurrency(use)) return ErrorCode::kNotSupported;
   }
-  for (const Use& use : call.uses) {
-    for (const Use& other : call.uses) {
+  for (const KeyUse& use : call.uses) {
+    for (const KeyUse& other : call.uses) {
       if (use.key == other.key && *use.limit != *other.limit) return ErrorCode::kInvalidLimit;
     }
   }
@@ -206,13 +206,13 @@ bool ModelStore::Ledger::MayBeForgotten(const Key& key, WallTime now) const {
          !IsAsIfNeverUsed(found->second, Clamp(now));
 }
 
-ModelStore::Ledger::Record* ModelStore::Ledger::FindLive(const Use& use, const Integer& now) {
+ModelStore::Ledger::Record* ModelStore::Ledger::FindLive(const KeyUse& use, const Integer& now) {
   const auto found = keys_.find(NameOf(use.key));
   if (found == keys_.end() || IsAsIfNeverUsed(found->second, now)) return nullptr;
   return &found->second;
 }
 
-ModelStore::Ledger::View ModelStore::Ledger::Peek(const Use& use, const Integer& now) {
+ModelStore::Ledger::View ModelStore::Ledger::Peek(const KeyUse& use, const Integer& now) {
   const LimitNumbers& limit = use.limit->numbers();
   const Record* stored = FindLive(use, now);
   View view{.record = stored ? *stored : Record{algo::testing::KeyModel(limit, now)}};
@@ -225,37 +225,37 @@ ModelStore::Ledger::View ModelStore::Ledger::Peek(const Use& use, const Integer&
 }
 
 std::map<ModelStore::Ledger::KeyName, ModelStore::Ledger::View> ModelStore::Ledger::PeekAll(
-    const Call& call, const Integer& now) {
+    const StoreCall& call, const Integer& now) {
   std::map<KeyName, View> views;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     if (!views.contains(NameOf(use.key))) views.emplace(NameOf(use.key), Peek(use, now));
   }
   return views;
 }
 
-void ModelStore::Ledger::WriteAll(const Call& call, const std::map<KeyName, View>& views) {
-  for (const Use& use : call.uses) {
+void ModelStore::Ledger::WriteAll(const StoreCall& call, const std::map<KeyName, View>& views) {
+  for (const KeyUse& use : call.uses) {
     const View& view = views.at(NameOf(use.key));
     if (view.must_write) keys_.insert_or_assign(NameOf(use.key), view.record);
   }
 }
 
-void ModelStore::Ledger::Decide(Call& call, const Integer& now) {
+void ModelStore::Ledger::Decide(StoreCall& call, const Integer& now) {
   std::map<KeyName, View> views = PeekAll(call, now);
   call.allowed = true;
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     const Judgement judgement = Judge(use, now, views.at(NameOf(use.key)));
     use.verdict = {.outcome = judgement.outcome, .retry_after = judgement.retry_after};
     use.verdict.delay = Micros{Narrow(judgement.delay)};
     if (use.mode == Mode::kEnforce && judgement.outcome != Outcome::kAllowed) call.allowed = false;
   }
-  const auto is_quota = [](const Use& use) { return use.mode == Mode::kQuota; };
-  const auto is_over = [](const Use& use) { return use.verdict.outcome != Outcome::kAllowed; };
+  const auto is_quota = [](const KeyUse& use) { return use.mode == Mode::kQuota; };
+  const auto is_over = [](const KeyUse& use) { return use.verdict.outcome != Outcome::kAllowed; };
   const auto quotas = std::count_if(call.uses.begin(), call.uses.end(), is_quota);
   const auto over = std::count_if(call.uses.begin(), call.uses.end(),
-                                  [&](const Use& use) { return is_quota(use) && is_over(use); });
+                                  [&](const KeyUse& use) { return is_quota(use) && is_over(use); });
   if (quotas > 0 && over == quotas) call.allowed = false;
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     View& view = views.at(NameOf(use.key));
     use.receipt = call.operation == Operation::kCheck ? TakeAsDecided(call, use, view) : Receipt{};
     if (!call.allowed) use.verdict.delay = Micros{0};
@@ -267,7 +267,7 @@ void ModelStore::Ledger::Decide(Call& call, const Integer& now) {
   if (call.operation != Operation::kPeek) WriteAll(call, views);
 }
 
-ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const Use& use, const Integer& now,
+ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const KeyUse& use, const Integer& now,
                                                         View& view) {
   if (use.cost == 0 || view.record.model.Holds(use.slot)) return {};
 
@@ -282,7 +282,7 @@ ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const Use& use, const In
           .retry_after = WaitUntil(now, view.record.model.WhenLeft(needed))};
 }
 
-Receipt ModelStore::Ledger::TakeAsDecided(const Call& call, const Use& use, View& view) {
+Receipt ModelStore::Ledger::TakeAsDecided(const StoreCall& call, const KeyUse& use, View& view) {
   if (use.only_looks) return {};
   if (call.allowed) {
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
@@ -292,7 +292,7 @@ Receipt ModelStore::Ledger::TakeAsDecided(const Call& call, const Use& use, View
   return Take(use, std::min<Integer>(use.cost, there), view);
 }
 
-Receipt ModelStore::Ledger::Take(const Use& use, const Integer& cost, View& view) {
+Receipt ModelStore::Ledger::Take(const KeyUse& use, const Integer& cost, View& view) {
   if (cost == 0) return {};
   view.must_write = true;
   const Integer from_grant = std::min(view.record.AllGrants(), cost);
@@ -319,16 +319,16 @@ Verdict ModelStore::Ledger::Status(const View& view, const Integer& now) {
           .reset_after = WaitUntil(now, model.WhenFresh())};
 }
 
-void ModelStore::Ledger::Reset(Call& call, const Integer& now) {
-  for (const Use& use : call.uses) {
+void ModelStore::Ledger::Reset(StoreCall& call, const Integer& now) {
+  for (const KeyUse& use : call.uses) {
     if (FindLive(use, now) != nullptr) ++call.affected;
     keys_.erase(NameOf(use.key));
   }
 }
 
-bool ModelStore::Ledger::HasRoomForSettlements(const Call& call, const Integer& now) {
+bool ModelStore::Ledger::HasRoomForSettlements(const StoreCall& call, const Integer& now) {
   std::map<KeyName, std::size_t> added;
-  for (const Use& use : call.uses) {
+  for (const KeyUse& use : call.uses) {
     const Settlement* settlement = use.settlement;
     if (settlement == nullptr || IsExpired(*settlement, now)) continue;
     const Totals& totals = settled_[NameOf(use.key)];
@@ -343,7 +343,7 @@ bool ModelStore::Ledger::HasRoomForSettlements(const Call& call, const Integer& 
   return true;
 }
 
-bool ModelStore::Ledger::TakesEffect(const Use& use, const Integer& now) {
+bool ModelStore::Ledger::TakesEffect(const KeyUse& use, const Integer& now) {
   if (use.settlement == nullptr) return true;
   Settlement& settlement = *use.settlement;
   settlement.repeated = false;
@@ -356,14 +356,14 @@ bool ModelStore::Ledger::TakesEffect(const Use& use, const Integer& now) {
   return is_new;
 }
 
-void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
+void ModelStore::Ledger::RunEach(StoreCall& call, const Integer& now) {
   if (call.operation == Operation::kAdjust && !HasRoomForSettlements(call, now)) {
     call.ok = false;
     call.error = ErrorCode::kTooManySettlements;
     return;
   }
   std::map<KeyName, View> views = PeekAll(call, now);
-  for (Use& use : call.uses) {
+  for (KeyUse& use : call.uses) {
     View& view = views.at(NameOf(use.key));
     if (call.operation == Operation::kGrant) Grant(use, now, view);
     if (call.operation == Operation::kAdjust && TakesEffect(use, now)) Adjust(use, now, view);
@@ -381,7 +381,7 @@ void ModelStore::Ledger::RunEach(Call& call, const Integer& now) {
   if (call.operation != Operation::kInspect) WriteAll(call, views);
 }
 
-void ModelStore::Ledger::Grant(Use& use, const Integer& now, View& view) {
+void ModelStore::Ledger::Grant(KeyUse& use, const Integer& now, View& view) {
   const Integer until = Clamp(use.receipt.grant_expires);
   view.record.AddGrant(use.cost, until, now);
   if (until == 0 || until > now) view.must_write = true;
@@ -389,7 +389,7 @@ void ModelStore::Ledger::Grant(Use& use, const Integer& now, View& view) {
       WallTime{Micros{Narrow(view.record.expiring > 0 ? view.record.expires : Integer(0))}};
 }
 
-void ModelStore::Ledger::Adjust(const Use& use, const Integer& now, View& view) {
+void ModelStore::Ledger::Adjust(const KeyUse& use, const Integer& now, View& view) {
   const Integer taken = Integer(use.receipt.amount) + use.receipt.from_grant;
   const Integer at = use.receipt.at.time_since_epoch().count();
   view.must_write = true;
@@ -403,7 +403,7 @@ void ModelStore::Ledger::Adjust(const Use& use, const Integer& now, View& view) 
   view.record.AddGrant(back - to_limit, Clamp(use.receipt.grant_expires), now);
 }
 
-void ModelStore::Ledger::Inspect(Use& use, const Integer& now, const View& view) {
+void ModelStore::Ledger::Inspect(KeyUse& use, const Integer& now, const View& view) {
   if (use.inspection == nullptr) return;
   use.inspection->live = view.record.AllGrants() > 0 || view.record.model.WhenFresh() > now;
   use.inspection->level = Narrow(view.record.model.Left());

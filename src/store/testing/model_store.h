@@ -18,8 +18,8 @@ class ModelStore final : public Store {
   ModelStore();
   ~ModelStore() override;
 
-  Completion Submit(Call& call) override;
-  void SubmitBatch(std::span<Call* const> calls) override;
+  Completion Submit(StoreCall& call) override;
+  void SubmitBatch(std::span<StoreCall* const> calls) override;
 
   /// Whether the key was as if never used at the latest time that the store has seen, but is not so
   /// at `now`, to which the clock was set back: a store may or may not have forgotten it.

@@ -69,7 +69,7 @@ Question::Question(const Question& other)
   PointToOwn();
 }
 
-void Question::Add(const Use& use, std::size_t subject, const Limit& limit) {
+void Question::Add(const KeyUse& use, std::size_t subject, const Limit& limit) {
   uses.push_back(use);
   subjects.push_back(subject);
   limits_.push_back(limit);
@@ -256,8 +256,8 @@ std::uint64_t Questioner::AnySlot() {
   return choices_.Below(crowded() ? kSlotsOfCrowd : kOwnSlots);
 }
 
-Use Questioner::AnyUse(Operation operation, std::size_t subject) {
-  Use use;
+KeyUse Questioner::AnyUse(Operation operation, std::size_t subject) {
+  KeyUse use;
   use.key = KeyOf(subject);
   use.cost = AnyCost(subjects_[subject].limit);
   use.slot = AnySlot();
@@ -286,7 +286,7 @@ void Questioner::AddAdjustment(Question& question) {
       (!Supports(Operation::kAdjust, subjects_[taken.subject].limit) || choices_.OneIn(2))) {
     taken = {AnySubjectFor(Operation::kAdjust), Receipt{.amount = 0, .at = now_}};
   }
-  Use use = AnyUse(Operation::kAdjust, taken.subject);
+  KeyUse use = AnyUse(Operation::kAdjust, taken.subject);
   use.receipt = taken.receipt;
   if (choices_.OneIn(3) || (has_many_keys() && use.receipt.amount > 0)) use.cost = 0;
   question.Add(use, taken.subject, subjects_[taken.subject].limit);
@@ -305,7 +305,7 @@ Settlement Questioner::NewSettlement() {
 }
 
 void Questioner::MakeInvalid(Question& question) {
-  Use& use = question.uses[choices_.Below(question.uses.size())];
+  KeyUse& use = question.uses[choices_.Below(question.uses.size())];
   switch (choices_.Below(3)) {
     case 0:
       use.cost = -1 - choices_.Between(0, kLargest - 1);
@@ -315,7 +315,7 @@ void Questioner::MakeInvalid(Question& question) {
       break;
     default:
       while (question.uses.size() <= kMaxLimitsPerCall) {
-        question.Add(Use(question.uses[0]), question.subjects[0],
+        question.Add(KeyUse(question.uses[0]), question.subjects[0],
                      subjects_[question.subjects[0]].limit);
       }
   }
@@ -328,7 +328,7 @@ Question Questioner::Ask() {
 }
 
 Question Questioner::AskPlainly() {
-  Question question(Call{.operation = Operation::kCheck, .uses = {}, .now = now_});
+  Question question(StoreCall{.operation = Operation::kCheck, .uses = {}, .now = now_});
   const std::size_t count = choices_.OneIn(3) ? choices_.Below(3) + 1 : 1;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t subject = choices_.Below(subjects_.size());
@@ -337,7 +337,7 @@ Question Questioner::AskPlainly() {
         limit.algorithm() == Algorithm::kConcurrency) {
       continue;
     }
-    Use use;
+    KeyUse use;
     use.key = KeyOf(subject);
     use.cost = std::max<std::int64_t>(AnyCost(limit), 1);
     question.Add(use, subject, limit);
@@ -362,7 +362,7 @@ std::size_t Questioner::AnyUseCount() {
 
 Question Questioner::AskAnything() {
   const Operation operation = AnyOperation();
-  Question question(Call{.operation = operation, .uses = {}, .now = now_});
+  Question question(StoreCall{.operation = operation, .uses = {}, .now = now_});
   const std::size_t count = AnyUseCount();
   for (std::size_t i = 0; i < count; ++i) {
     if (operation == Operation::kAdjust) {
@@ -383,8 +383,8 @@ Question Questioner::AskAnything() {
 }
 
 Question Questioner::ResetOf(std::size_t subject) const {
-  Question question(Call{.operation = Operation::kReset, .uses = {}, .now = now_});
-  Use use;
+  Question question(StoreCall{.operation = Operation::kReset, .uses = {}, .now = now_});
+  KeyUse use;
   use.key = KeyOf(subject);
   question.Add(use, subject, subjects_[subject].limit);
   return question;

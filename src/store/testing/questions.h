@@ -15,16 +15,16 @@ namespace sluice::store::testing {
 /// One call with all that it points to.
 class Question {
  public:
-  explicit Question(const Call& asked) : call(asked) {}
+  explicit Question(const StoreCall& asked) : call(asked) {}
   Question(const Question& other);
   Question& operator=(const Question&) = delete;
 
-  void Add(const Use& use, std::size_t subject, const Limit& limit);
+  void Add(const KeyUse& use, std::size_t subject, const Limit& limit);
   /// The use added last settles a receipt.
   void SetSettlement(const Settlement& settlement);
 
-  Call call;
-  std::vector<Use> uses;
+  StoreCall call;
+  std::vector<KeyUse> uses;
   std::vector<std::size_t> subjects;  ///< Whose key each use is about.
 
  private:
@@ -92,7 +92,7 @@ class Questioner {
   [[nodiscard]] bool has_many_keys() const { return kind_ == QuestionKind::kManyKeys; }
   std::size_t AnyUseCount();
   std::size_t AnySubjectFor(Operation operation);
-  Use AnyUse(Operation operation, std::size_t subject);
+  KeyUse AnyUse(Operation operation, std::size_t subject);
   Question AskAnything();
   Question AskPlainly();
   void AddAdjustment(Question& question);

@@ -22,7 +22,7 @@ constexpr std::size_t kLargestBatch = 40;
 void SoilAnswers(Question& question) {
   question.call.allowed = true;
   question.call.affected = 77;
-  for (Use& use : question.uses) {
+  for (KeyUse& use : question.uses) {
     use.verdict = {.remaining = -5, .retry_after = Micros{5}, .delay = Micros{5}};
     if (use.settlement != nullptr) {
       use.settlement->total = -5;
@@ -43,10 +43,10 @@ void AdoptSlots(const Question& answered, Question& question) {
 }
 
 /// Whether the call had no room, and says for which key.
-bool IsFull(const Call& call) {
+bool IsFull(const StoreCall& call) {
   return !call.ok && call.error == ErrorCode::kStoreFull &&
          std::any_of(call.uses.begin(), call.uses.end(),
-                     [](const Use& use) { return use.no_room; });
+                     [](const KeyUse& use) { return use.no_room; });
 }
 
 /// The latest calls, printed when a check fails.
@@ -113,7 +113,7 @@ std::optional<std::string> RunBatchesAgainstSingles(Driver& batches, Driver& sin
     questioner.MoveOn();
     std::deque<Question> found;
     std::deque<Question> expected;
-    std::vector<Call*> calls;
+    std::vector<StoreCall*> calls;
     for (std::size_t left = choices.Below(kLargestBatch) + 1; left > 0; --left) {
       expected.push_back(questioner.Ask());
       found.push_back(expected.back());

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 3> LabelsOf(Outcome /*any*/) { return {""
 struct Numbers {
   Counter plain;
   Gauge level;
-  By<Outcome, Counter> outcomes;
-  By<Algorithm, By<Outcome, Histogram>> times;
+  EnumArray<Outcome, Counter> outcomes;
+  EnumArray<Algorithm, EnumArray<Outcome, Histogram>> times;
   Counter hits;
   Counter misses;
   Counter unlisted;

@@ -71,9 +71,9 @@ class Load {
   /// How much of the budget is used, as Redis has it.
   std::int64_t Used(const Budget& budget) {
     Inspection inspection;
-    Use use = UseOf(budget);
+    KeyUse use = UseOf(budget);
     use.inspection = &inspection;
-    Call call{.operation = Operation::kInspect, .uses = {&use, 1}};
+    StoreCall call{.operation = Operation::kInspect, .uses = {&use, 1}};
     store_.Submit(call);
     RunUntil([&] { return !call.pending; });
     return call.ok ? budget.limit->cap() - inspection.level : -1;
@@ -91,13 +91,13 @@ class Load {
   struct Place {
     Load* load = nullptr;
     const std::vector<Budget*>* question = nullptr;
-    std::vector<Use> uses{};
-    Call call{};
+    std::vector<KeyUse> uses{};
+    StoreCall call{};
     SteadyTime asked_at{};
   };
 
-  static Use UseOf(const Budget& budget) {
-    Use use;
+  static KeyUse UseOf(const Budget& budget) {
+    KeyUse use;
     use.key = {.scope = budget.scope, .tag = budget.tag, .rest = {}};
     use.limit = budget.limit;
     return use;
@@ -110,7 +110,7 @@ class Load {
     place.asked_at = SteadyClock::Now();
     place.call = {.uses = place.uses};
     place.call.context = &place;
-    place.call.on_done = [](Call& /*call*/, void* context) {
+    place.call.on_done = [](StoreCall& /*call*/, void* context) {
       auto& answered = *static_cast<Place*>(context);
       answered.load->OnDone(answered);
     };

@@ -32,10 +32,10 @@ class RedisDriver final : public Driver {
                    SteadyClock::Now() + std::chrono::seconds(1));
   }
 
-  void RunBatch(std::span<Call* const> calls) override {
+  void RunBatch(std::span<StoreCall* const> calls) override {
     store_.SubmitBatch(calls);
-    while (
-        std::any_of(calls.begin(), calls.end(), [](const Call* call) { return call->pending; })) {
+    while (std::any_of(calls.begin(), calls.end(),
+                       [](const StoreCall* call) { return call->pending; })) {
       Pump();
     }
   }

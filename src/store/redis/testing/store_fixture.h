@@ -27,8 +27,8 @@ using std::chrono::seconds;
 /// A call with all that it points to, and how often it was answered.
 struct Asked {
   std::vector<std::string> names;  ///< The keys' tags.
-  std::vector<Use> uses;
-  Call call;
+  std::vector<KeyUse> uses;
+  StoreCall call;
   int times = 0;
   std::size_t* answered = nullptr;  ///< Counts answers to all calls.
 
@@ -61,7 +61,7 @@ class Asker {
     Asked& asked = asked_.emplace_back();
     asked.names = std::move(names);
     for (const std::string& name : asked.names) {
-      Use& use = asked.uses.emplace_back();
+      KeyUse& use = asked.uses.emplace_back();
       use.key = {.scope = kScope, .tag = name, .rest = {}};
       use.limit = &limit;
       use.cost = cost;
@@ -70,7 +70,7 @@ class Asker {
     asked.call.uses = asked.uses;
     asked.answered = &answered_;
     asked.call.context = &asked;
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       auto& answered = *static_cast<Asked*>(context);
       ++answered.times;
       ++*answered.answered;
@@ -87,7 +87,7 @@ class Asker {
   }
 
   /// Submits a call of one use, whose key is that of `name`.
-  Asked& Submit(Operation operation, const Use& use, std::string_view name, WallTime now = {}) {
+  Asked& Submit(Operation operation, const KeyUse& use, std::string_view name, WallTime now = {}) {
     Asked& asked = Prepare(operation, *use.limit, {std::string(name)}, use.cost);
     const Key key = asked.uses[0].key;
     asked.uses[0] = use;
