@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice {
 namespace {
 
@@ -45,7 +47,7 @@ TEST(NetworkTable, WithoutNetworksNothingIsFound) {
 }
 
 TEST(NetworkTable, AgreesWithALinearSearch) {
-  const auto seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
   // Few different bits, so that networks hold one another.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fake_clock.h"
+#include "base/testing/seed.h"
 #include "control/rule_service.h"
 #include "control/testing/conformance.h"
 #include "control/testing/fake_control_store.h"
@@ -62,7 +63,7 @@ void RunClient(ControlStore& store, int client, unsigned seed, Model& model) {
 }
 
 TEST(RuleServiceModelTest, ExactlyOneClientGetsEachNumber) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   const FakeClock clock(WallTime{std::chrono::hours(24 * 365 * 50)});
   testing::FakeControlStore store(clock);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "envoy/config.h"
 #include "envoy/testing/random_config.h"
 #include "envoy/testing/read.h"
@@ -37,7 +38,7 @@ void ExpectSame(const std::vector<testing::PlainDescriptor>& descriptors, const 
 }
 
 TEST(ConfigProperty, AgreesWithALinearSearch) {
-  const std::uint64_t seed = std::random_device()();
+  const unsigned seed = TestSeed();
   RandomConfig random(seed);
   for (int round = 0; round < 300; ++round) {
     const auto descriptors = random.Descriptors(3);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "limiter/limiter.h"
 #include "match/load_rules.h"
 #include "match/testing/random_entries.h"
@@ -336,7 +337,7 @@ struct PlainModel {
 };
 
 TEST_F(LiveEntriesTest, DecidesAsAPlainModelDoes) {
-  const std::uint64_t seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   match::testing::RandomEntries random(seed);
   Load("rules: [{ id: one, per: api_key, algorithm: fixed_window, limit: 5/h }]");

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice::limiter {
 namespace {
 
@@ -19,7 +21,7 @@ double Arriving(const Limit& limit) {
 }
 
 TEST(ShareTest, OfAnyLimitAllServersTogetherStayWithinIt) {
-  const std::uint64_t seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (int i = 0; i < 10'000; ++i) {

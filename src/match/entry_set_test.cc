@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "match/testing/random_entries.h"
 
 namespace sluice::match {
@@ -47,7 +48,7 @@ std::vector<std::string> Find(EntryTable& table, const std::vector<Attribute>& c
 }
 
 TEST(EntrySet, FindsWhatASlowModelFinds) {
-  const std::uint64_t seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomEntries random(seed);
   EntryMatches matches;

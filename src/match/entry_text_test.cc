@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "base/timestamp.h"
 #include "match/testing/random_entries.h"
 #include "rules/reader.h"
@@ -43,7 +44,7 @@ TEST(ReadEntry, TakesTheDefaultsOfWhatIsLeftOut) {
 }
 
 TEST(ReadEntry, WhatIsWrittenIsReadTheSame) {
-  const std::uint64_t seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   testing::RandomEntries random(seed);
   for (int i = 0; i < 300; ++i) {

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice::match {
 namespace {
 
@@ -38,7 +40,7 @@ TEST(LiteralIndex, FindsLiteralsWhereTheyMayBe) {
 }
 
 TEST(LiteralIndex, AgreesWithLookingForEach) {
-  const auto seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const auto text = [&](std::size_t least, std::size_t most) {

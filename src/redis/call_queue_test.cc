@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice::redis {
 namespace {
 
@@ -165,7 +167,7 @@ TEST_F(CallQueueTest, ItBehavesLikeAListOfCalls) {
     bool sent = false;
     bool over = false;
   };
-  const auto seed = std::random_device()();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   std::deque<Listed> list;

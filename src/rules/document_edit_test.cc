@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "rules/difference.h"
 #include "rules/reader.h"
 #include "rules/testing/random_document.h"
@@ -177,7 +178,7 @@ bool IsSubsequence(std::string_view small, std::string_view large) {
 }
 
 TEST(DocumentEditTest, ChangesOneRuleOfAnyDocument) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   testing::RandomDocument random(seed);
   int edited = 0;
@@ -216,7 +217,7 @@ TEST(DocumentEditTest, ChangesOneRuleOfAnyDocument) {
 }
 
 TEST(DocumentEditTest, ChangesOneTierOfAnyDocument) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   testing::RandomDocument random(seed);
   for (int i = 0; i < 500; ++i) {

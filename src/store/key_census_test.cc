@@ -34,27 +34,30 @@ class KeyCensusTest : public ::testing::Test {
   }
 
   static constexpr std::size_t kBound = 10'000;
+  /// Keys that may be mistaken for known ones among some ten thousand: each is with a probability
+  /// of about one in a million, by the secret of the hash.
+  static constexpr int kMistaken = 3;
   std::unique_ptr<KeyCensus> census_ = std::move(KeyCensus::Create(kBound)).value();
 };
 
 TEST_F(KeyCensusTest, AdmitsAsManyKeysAsItsBound) {
-  EXPECT_EQ(AdmitAll(0, 30'000, kStart, hours(1)), 10'000);
+  EXPECT_NEAR(AdmitAll(0, 30'000, kStart, hours(1)), 10'000, kMistaken);
   EXPECT_EQ(census_->Count(kStart), kBound);
-  EXPECT_EQ(census_->refused(), 20'000U);
+  EXPECT_NEAR(static_cast<double>(census_->refused()), 20'000, kMistaken);
 }
 
 TEST_F(KeyCensusTest, AdmitsKnownKeysPastItsBound) {
   AdmitAll(0, 30'000, kStart, hours(1));
-  EXPECT_EQ(AdmitAll(0, 10'000, kStart + minutes(50), hours(1)), 10'000);
-  EXPECT_EQ(AdmitAll(10'000, 30'000, kStart + minutes(50), hours(1)), 0);
+  EXPECT_NEAR(AdmitAll(0, 10'000, kStart + minutes(50), hours(1)), 10'000, kMistaken);
+  EXPECT_NEAR(AdmitAll(10'000, 30'000, kStart + minutes(50), hours(1)), 0, kMistaken);
 }
 
 TEST_F(KeyCensusTest, AdmitsOthersOnceKeysHaveExpired) {
   AdmitAll(0, 5'000, kStart, minutes(1));
   AdmitAll(5'000, 10'000, kStart, hours(24) * 31);
-  EXPECT_EQ(AdmitAll(20'000, 30'000, kStart + seconds(30), minutes(1)), 0);
-  EXPECT_EQ(AdmitAll(20'000, 30'000, kStart + seconds(64), minutes(1)), 5'000);
-  EXPECT_EQ(census_->Count(kStart + minutes(10)), 5'000U);
+  EXPECT_NEAR(AdmitAll(20'000, 30'000, kStart + seconds(30), minutes(1)), 0, kMistaken);
+  EXPECT_NEAR(AdmitAll(20'000, 30'000, kStart + seconds(64), minutes(1)), 5'000, kMistaken);
+  EXPECT_NEAR(static_cast<double>(census_->Count(kStart + minutes(10))), 5'000, kMistaken);
   EXPECT_EQ(census_->Count(kStart + hours(24) * 32), 0U);
 }
 
@@ -79,9 +82,9 @@ TEST_F(KeyCensusTest, KeepsAKeyForItsLatestTimeToLive) {
   for (int i = 0; i < 5'000; ++i) census_->SetLife(KeyOf(i), kStart, seconds(10));
   for (int i = 0; i < 1'000; ++i) census_->SetLife(KeyOf(i), kStart, hours(2));
   census_->SetLife(KeyOf(9'999), kStart, Micros{0});
-  EXPECT_EQ(census_->Count(kStart), 9'999U);
-  EXPECT_EQ(census_->Count(kStart + minutes(1)), 5'999U);
-  EXPECT_EQ(census_->Count(kStart + minutes(62)), 1'000U);
+  EXPECT_NEAR(static_cast<double>(census_->Count(kStart)), 9'999, kMistaken);
+  EXPECT_NEAR(static_cast<double>(census_->Count(kStart + minutes(1))), 5'999, kMistaken);
+  EXPECT_NEAR(static_cast<double>(census_->Count(kStart + minutes(62))), 1'000, kMistaken);
 }
 
 TEST_F(KeyCensusTest, StaysAccurateWhileKeysComeAndGo) {
@@ -100,15 +103,15 @@ TEST_F(KeyCensusTest, StaysAccurateWhileKeysComeAndGo) {
 
 TEST_F(KeyCensusTest, WorksWhenTheClockIsSetBack) {
   AdmitAll(0, 10'000, kStart, minutes(1));
-  EXPECT_EQ(AdmitAll(20'000, 30'000, kStart - hours(5), minutes(1)), 0);
-  EXPECT_EQ(AdmitAll(20'000, 30'000, kStart + minutes(2), minutes(1)), 10'000);
+  EXPECT_NEAR(AdmitAll(20'000, 30'000, kStart - hours(5), minutes(1)), 0, kMistaken);
+  EXPECT_NEAR(AdmitAll(20'000, 30'000, kStart + minutes(2), minutes(1)), 10'000, kMistaken);
 }
 
 TEST_F(KeyCensusTest, IsSharedByThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) threads.emplace_back([&] { AdmitAll(0, 9'000, kStart, hours(1)); });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(census_->Count(kStart), 9'000U);
+  EXPECT_NEAR(static_cast<double>(census_->Count(kStart)), 9'000, kMistaken);
 }
 
 TEST(KeyCensusOfFew, AdmitsAsManyAsItsBound) {

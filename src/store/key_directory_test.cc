@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice::store {
 namespace {
 
@@ -79,7 +81,7 @@ TEST(KeyDirectoryTest, KeysThatAreTooLongAreNotKeptAndSaidSo) {
 // Compares a directory that is too small with a map of all keys: whatever it still has must be
 // right, and the keys of the last moments must be there.
 TEST(KeyDirectoryTest, AgreesWithAMapUnderRandomKeys) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   KeyDirectory directory(1 << 16);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <string>
+
+#include "base/testing/seed.h"
 
 namespace sluice::algo::testing {
 
@@ -141,11 +140,8 @@ Limit AnySmallLimit(Choices& choices, Algorithm algorithm, Micros about) {
 Algorithm AnyAlgorithm(Choices& choices) { return choices.OneOf(kAlgorithms); }
 
 std::vector<std::uint64_t> TestSeeds(std::size_t count) {
-  if (const char* text = std::getenv("SLUICE_TEST_SEED")) return {std::stoull(text)};
-  const std::uint64_t first = std::random_device{}();
-  std::printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + count - 1);
   std::vector<std::uint64_t> seeds(count);
-  std::iota(seeds.begin(), seeds.end(), first);
+  std::iota(seeds.begin(), seeds.end(), std::uint64_t{TestSeed()});
   return seeds;
 }
 

@@ -63,8 +63,7 @@ Limit AnyLimit(Choices& choices, Algorithm algorithm);
 Limit AnySmallLimit(Choices& choices, Algorithm algorithm, Micros about);
 Algorithm AnyAlgorithm(Choices& choices);
 
-/// The seeds of a random test: `count` new ones, which are printed, or the one that the environment
-/// variable SLUICE_TEST_SEED names.
+/// Returns `count` seeds for a random test, beginning with TestSeed.
 std::vector<std::uint64_t> TestSeeds(std::size_t count);
 
 inline constexpr std::initializer_list<Algorithm> kAlgorithms = {

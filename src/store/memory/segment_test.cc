@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "base/testing/seed.h"
+
 namespace sluice::store {
 namespace {
 
@@ -104,7 +106,7 @@ class SegmentTest : public ::testing::Test {
   KeyHash RandomHash() { return {random_() % (kHashes - 1), random_() % (kHashes - 1)}; }
   std::uint64_t Below(std::uint64_t bound) { return random_() % bound; }
 
-  const std::uint64_t seed_ = std::random_device{}();
+  const unsigned seed_ = TestSeed();
   std::mt19937_64 random_{seed_};
 };
 

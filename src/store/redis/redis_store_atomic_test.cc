@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/seed.h"
 #include "store/redis/testing/store_fixture.h"
 
 namespace sluice::store::testing {
@@ -115,7 +116,7 @@ class RedisStoreAtomicTest : public RealRedisTest, public ::testing::WithParamIn
     return done;
   }
 
-  const std::uint64_t seed_ = std::random_device{}();
+  const unsigned seed_ = TestSeed();
   std::mt19937_64 random_{seed_};
   const std::array<Limit, 6> limits_ = {
       SlowBucket(20),
