@@ -30,7 +30,7 @@ TEST(HostName, AnAddressIsWrittenInOneWayWithoutBrackets) {
   EXPECT_EQ(NormalHost("192.0.2.1."), "192.0.2.1");
 }
 
-TEST(HostName, WhatIsNoHostIsStillWrittenInOneWay) {
+TEST(HostName, InvalidHostsAreNormalizedToo) {
   EXPECT_EQ(NormalHost(""), "");
   EXPECT_EQ(NormalHost(":80"), "");
   EXPECT_EQ(NormalHost("."), "");

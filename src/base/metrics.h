@@ -68,7 +68,7 @@ void AddMetrics(const T& from, T& sum) {
   });
 }
 
-/// Whether each number of T has exactly one row. `kOtherBytes`: the size of everything else in it.
+/// True if each number of T has exactly one row. `kOtherBytes` is the size of other members.
 template <typename T, std::size_t kOtherBytes = 0>
 inline constexpr bool HasAllMetrics = [] {  // NOLINT(readability-identifier-naming): a trait.
   std::size_t bytes = 0;

@@ -36,7 +36,7 @@ class JwtKey {
   /// The `kid` of its tokens; may be empty.
   [[nodiscard]] const std::string& id() const { return id_; }
 
-  /// Whether both verify the same signatures, whatever their ids are.
+  /// Returns whether both verify the same signatures; ignores their ids.
   [[nodiscard]] bool IsSameKey(const JwtKey& other) const;
   [[nodiscard]] bool Verifies(std::string_view signature, std::string_view signed_text) const;
 
@@ -59,9 +59,9 @@ inline constexpr std::size_t kMaxKeys = 256;
 /// them. Skips keys of a set for other uses or algorithms. `name` is for messages.
 [[nodiscard]] Result<std::vector<JwtKey>> ReadJwtKeys(std::string_view content,
                                                       const std::string& name);
-/// The keys of all of these files.
+/// Reads the keys of all these files.
 [[nodiscard]] Result<std::vector<JwtKey>> ReadJwtKeyFiles(const std::vector<std::string>& paths);
-/// Of a file that holds nothing but a secret; a line break at its end does not count.
+/// Parses a file with a secret; ignores a trailing line break.
 [[nodiscard]] Result<JwtKey> ReadJwtSecret(std::string_view content, const std::string& name);
 
 }  // namespace sluice::identity

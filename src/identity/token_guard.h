@@ -27,12 +27,12 @@ enum class TokenVerdict : std::uint8_t {
 /// clients share an address: a proxy, or this machine.
 enum class Lockout : bool { kNo, kYes };
 
-/// A bound on how often clients may guess tokens: kBurst wrong ones from an address (IPv6: from a
-/// /64), and one more every kRefill. Without lockout a right token is always accepted; the bound is
-/// then only that each further wrong one closes its connection.
+/// Limits guesses of tokens: kBurst wrong tokens per address (IPv6: per /64), and one more every
+/// kRefill. Without lockout a right token is always accepted, and each further wrong one only closes
+/// its connection.
 ///
-/// Thread-safe. Memory is bounded: past kAddresses addresses those are forgotten that have guessed
-/// least. While no address is limited, right tokens take no lock.
+/// Thread-safe. Bounded: beyond kAddresses addresses, those with the fewest guesses are dropped.
+/// While no address is limited, right tokens take no lock.
 class TokenGuard {
  public:
   static constexpr int kBurst = 20;
@@ -41,11 +41,11 @@ class TokenGuard {
 
   TokenGuard();
 
-  /// Whether a token from there would not be accepted, right or wrong: it need not be verified.
-  /// `from` is nothing for Unix sockets.
+  /// Returns whether every token from this address is rejected, so that none needs to be verified.
+  /// `from` is empty for Unix sockets.
   [[nodiscard]] bool IsLimited(const std::optional<Address>& from, Lockout lockout, SteadyTime now);
 
-  /// Counts a token that was compared, and returns what its client gets.
+  /// Counts a verified token and returns the verdict for its client.
   [[nodiscard]] TokenVerdict Check(bool is_right, const std::optional<Address>& from,
                                    Lockout lockout, SteadyTime now);
 
@@ -60,11 +60,11 @@ class TokenGuard {
   };
   using Set = std::array<Guesser, kWays>;
 
-  /// The guesser's own entry, or the one of its set that may be taken for it.
+  /// Returns the entry of the address, or one of its set that may be replaced.
   [[nodiscard]] Guesser& EntryFor(const Address& address, SteadyTime now);
 
   const std::uint64_t seed_;
-  /// No address is limited from then on.
+  /// No address is limited after this time.
   std::atomic<SteadyTime> limited_until_{SteadyTime{}};
   std::mutex mutex_;
   std::vector<Set> sets_;  ///< By hash of the address. Allocated with the first wrong guess.

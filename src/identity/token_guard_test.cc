@@ -29,7 +29,7 @@ class TokenGuardTest : public ::testing::Test {
   SteadyTime now_{std::chrono::hours(1)};
 };
 
-TEST_F(TokenGuardTest, AnAddressThatGuessesTooOftenIsNotListenedToForAWhile) {
+TEST_F(TokenGuardTest, AnAddressWithTooManyGuessesIsLockedOut) {
   Guess(TokenGuard::kBurst, "192.0.2.1");
   EXPECT_EQ(Check("another", "192.0.2.1"), kLimited);
   EXPECT_EQ(Check(kToken, "192.0.2.1"), kLimited);
@@ -75,7 +75,7 @@ TEST_F(TokenGuardTest, ATokenOfALimitedClientNeedNotBeVerified) {
   EXPECT_FALSE(guard_.IsLimited(from, Lockout::kYes, now_));
 }
 
-TEST_F(TokenGuardTest, AnIpv6NetworkIsOneGuesser) {
+TEST_F(TokenGuardTest, AnIpv6NetworkSharesOneBudgetOfGuesses) {
   Guess(TokenGuard::kBurst - 1, "2001:db8:1:2::1");
   Guess(1, "2001:db8:1:2::2");
   EXPECT_EQ(Check("another", "2001:db8:1:2:ffff::3"), kLimited);

@@ -74,7 +74,7 @@ struct Options {
 /// Returns the options of a connection to one server of a cluster.
 [[nodiscard]] Options OptionsOfNode(const Options& options, const ServerAddress& address);
 
-/// The password as the options say, read now.
+/// Returns the password, read from its source now.
 [[nodiscard]] Result<Secret> ReadPassword(const Options& options);
 
 /// For logs: "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock", "primary 'name' of sentinels

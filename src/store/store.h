@@ -23,8 +23,8 @@ struct Inspection {
   std::int64_t grant = 0;
   std::int64_t expiring_grant = 0;  ///< The part of `grant` that ends at `grant_expires`.
   WallTime grant_expires{};
-  std::int64_t leased = 0;  ///< Held by nodes, as far as they reported; not part of `level`.
-  WallTime touched{};       ///< When something was last taken or given, or where its window begins.
+  std::int64_t leased = 0;  ///< Reported by nodes; not part of `level`.
+  WallTime touched{};       ///< Time of the last change, or the start of the window.
 };
 
 /// A node's lease request and the store's reply: see docs/leases.md.

@@ -73,11 +73,11 @@ class MemoryStore final : public Store {
   Completion Submit(StoreCall& call) noexcept override;
   void SubmitBatch(std::span<StoreCall* const> calls) noexcept override;
 
-  /// Returns whether a key holds any information.
+  /// Returns whether a key is active: not fresh.
   [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;
 
-  /// Visits every live key until `visit` returns false; keys that come or go meanwhile may or may
-  /// not be seen. No lock is held while `visit` runs.
+  /// Visits every active key until `visit` returns false. Keys added or dropped meanwhile may or
+  /// may not be visited. No lock is held while `visit` runs.
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;
 
   [[nodiscard]] MemoryStoreStats StatsApprox() const;

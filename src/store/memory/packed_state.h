@@ -63,7 +63,7 @@ class Cell {
     return form() == Form::kExtended ? std::bit_cast<ExtendedState*>(a_) : nullptr;
   }
 
-  /// When the key will be as if never used; kNever while a grant is left that does not expire.
+  /// Returns when the key is fresh; kNever while a grant without expiry is left.
   [[nodiscard]] WallTime FreshAt() const;
 
   /// The largest count of a sliding counter's window that fits into a cell.
