@@ -82,7 +82,7 @@ TEST_F(RuleServiceTest, CommitsAndRecordsTheChange) {
   EXPECT_EQ(CurrentText(), request.text);
   ASSERT_EQ(result.difference.size(), 1U);
   EXPECT_EQ(result.difference[0].field, "deny");
-  EXPECT_EQ(result.difference[0].effect, Effect::kTightens);
+  EXPECT_EQ(result.difference[0].effect, ChangeEffect::kTightens);
   EXPECT_EQ(result.difference_from, "1.1");
   EXPECT_EQ(result.difference_to, "1.2");
   const auto audit = service.ReadAudit(0, 10);
@@ -130,7 +130,7 @@ TEST_F(RuleServiceTest, TheSecondOfTwoEditorsGetsTheDifference) {
   EXPECT_EQ(result.difference_to, "1.2");
   ASSERT_EQ(result.difference.size(), 1U);
   EXPECT_EQ(result.difference[0].rule, "orders");
-  EXPECT_EQ(result.difference[0].effect, Effect::kTightens);
+  EXPECT_EQ(result.difference[0].effect, ChangeEffect::kTightens);
   EXPECT_EQ(store_.GetContent().versions.size(), 2U);
 }
 
@@ -471,7 +471,7 @@ TEST_F(RuleServiceTest, ComparesVersions) {
   ASSERT_TRUE(difference);
   ASSERT_TRUE(*difference);
   ASSERT_EQ((*difference)->rows.size(), 1U);
-  EXPECT_EQ((*difference)->rows[0].effect, Effect::kLoosens);
+  EXPECT_EQ((*difference)->rows[0].effect, ChangeEffect::kLoosens);
   EXPECT_EQ(ToText((*difference)->from.ref.id), "1.2");
   EXPECT_FALSE(*service.Compare({.number = 2}, {.number = 9}));
 }

@@ -12,16 +12,16 @@ namespace sluice::limiter {
 namespace {
 
 using store::KeyKind;
-using store::Operation;
 using store::KeyUse;
+using store::Operation;
 
-bool MakesCallerKey(const CheckRequest& check, const Use& use) {
+bool MakesCallerKey(const CheckRequest& check, const KeyUse& use) {
   return check.operation == Operation::kCheck && use.kind == KeyKind::kFromCaller && use.cost > 0 &&
          !use.only_looks;
 }
 
 // How long a key lives that such a use makes.
-Micros LifeOf(const Use& use, WallTime now) {
+Micros LifeOf(const KeyUse& use, WallTime now) {
   const LimitNumbers& limit = use.limit->numbers();
   if (algo::InfoOf(limit.algorithm).keeps_history) return limit.window;
   algo::State state = algo::Fresh(limit, now);
@@ -30,13 +30,13 @@ Micros LifeOf(const Use& use, WallTime now) {
   return algo::WaitUntil(now, algo::FreshAt(limit, state));
 }
 
-bool SettlesForCaller(const CheckRequest& check, const Use& use) {
+bool SettlesForCaller(const CheckRequest& check, const KeyUse& use) {
   return check.operation == Operation::kAdjust && use.kind == KeyKind::kFromCaller &&
          use.settlement != nullptr;
 }
 
 // A settled receipt is remembered for as long as a key might be, and takes as much room.
-bool AdmitReceipt(store::KeyCensus& census, const Use& use, WallTime now) {
+bool AdmitReceipt(store::KeyCensus& census, const KeyUse& use, WallTime now) {
   const Micros life = use.settlement->expires - now;
   if (life <= Micros{0}) return true;  // It is not remembered.
   const std::string rest =
@@ -63,7 +63,7 @@ void Limiter::AnswerFull(CheckRequest& check) {
 }
 
 void Limiter::DenyWithoutRoom(CheckRequest& check, std::size_t index) {
-  for (Use& use : check.uses_) {
+  for (KeyUse& use : check.uses_) {
     use.verdict = {.limit = use.limit->cap()};
     use.receipt = {};
   }
@@ -76,7 +76,7 @@ void Limiter::DenyWithoutRoom(CheckRequest& check, std::size_t index) {
 // False: there are too many keys already, and it is answered.
 bool Limiter::AdmitCallerKeys(CheckRequest& check, WallTime now) {
   for (std::size_t i = 0; i < check.uses_.size(); ++i) {
-    const Use& use = check.uses_[i];
+    const KeyUse& use = check.uses_[i];
     if (SettlesForCaller(check, use)) {
       if (AdmitReceipt(*settings_.caller_keys, use, now)) continue;
     } else if (!MakesCallerKey(check, use) ||
@@ -94,7 +94,7 @@ bool Limiter::AdmitCallerKeys(CheckRequest& check, WallTime now) {
 
 // Now that it is known how long the keys live.
 void Limiter::CountCallerKeys(const CheckRequest& check) {
-  for (const Use& use : check.uses_) {
+  for (const KeyUse& use : check.uses_) {
     if (check.operation == Operation::kReset && use.kind == KeyKind::kFromCaller) {
       settings_.caller_keys->SetLife(use.key, check.call_.now, Micros{0});
     } else if (MakesCallerKey(check, use) && use.verdict.reset_after > Micros{0}) {

@@ -14,8 +14,8 @@ namespace sluice::limiter {
 namespace {
 
 using store::Completion;
-using store::Operation;
 using store::KeyUse;
+using store::Operation;
 
 bool IsConcurrency(const Limit& limit) { return limit.algorithm() == Algorithm::kConcurrency; }
 
@@ -43,7 +43,7 @@ void ChooseSlot(CheckRequest& check) {
 }
 
 // A limit that rejects all calls has no meaningful numbers.
-void LetNothingFit(Use& use) {
+void LetNothingFit(KeyUse& use) {
   static const Limit kOne = *Limit::FixedWindow({.limit = 1, .window = std::chrono::seconds(1)});
   use.limit = &kOne;
   use.cost = kMaxAmount;
@@ -225,8 +225,8 @@ bool Limiter::AddMatchedUses(CheckRequest& check, match::FoundEntries found, Wal
   return false;
 }
 
-Use& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
-  Use& use = check.uses_.emplace_back();
+KeyUse& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode) {
+  KeyUse& use = check.uses_.emplace_back();
   use.key = matched.key;
   use.limit = &matched.limit->limit;
   use.cost = Takes(check.operation) ? matched.cost : check.cost;
@@ -255,7 +255,7 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
   const bool shadow = takes && enforcement == Enforcement::kShadow;
   std::size_t exempted = 0;
   for (CheckRequest::OwnLimit& own : check.own_) {
-    Use& use = check.uses_.emplace_back();
+    KeyUse& use = check.uses_.emplace_back();
     use.key = {
         .scope = check.Text(own.scope), .tag = check.Text(own.tag), .rest = check.Text(own.rest)};
     use.limit = &own.limit;

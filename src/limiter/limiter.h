@@ -134,22 +134,20 @@ class Limiter {
   void DecideBatch(std::span<CheckRequest* const> checks, WallTime now);
 
  private:
-  using Use = store::KeyUse;
-
   bool Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now);
   store::Completion End(CheckRequest& check, store::Completion answered);
   bool MatchRules(CheckRequest& check, const match::RuleSet* rules, WallTime now);
   bool AddOwnLimits(CheckRequest& check, WallTime now);
-  Use& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
+  store::KeyUse& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
   bool IsBlocked(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool IsExempted(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool AddMatchedUses(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool IsCallerKeyBlocked(CheckRequest& check, WallTime now);
   enum class EntryStep : std::uint8_t { kGoOn, kExempted, kBlocked };
-  EntryStep ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own, Use& use,
+  EntryStep ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own, store::KeyUse& use,
                        WallTime now);
   void Adjust(CheckRequest& check, match::FoundEntries found, const match::EntryTarget& target,
-              Use& use, WallTime now);
+              store::KeyUse& use, WallTime now);
   bool Block(CheckRequest& check, const match::LiveEntry* block, WallTime now);
   void Note(const CheckRequest& check, const match::LiveEntry& live, WallTime now);
   bool DeniedByRejection(CheckRequest& check);

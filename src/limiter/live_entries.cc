@@ -9,8 +9,8 @@ namespace sluice::limiter {
 using match::EntryEffect;
 using match::FoundEntries;
 using match::LiveEntry;
-using store::Operation;
 using store::KeyUse;
+using store::Operation;
 
 FoundEntries Limiter::FindEntries(match::Attributes attributes, WallTime now) {
   if (entries_ == nullptr) return {};
@@ -66,7 +66,7 @@ bool Limiter::IsCallerKeyBlocked(CheckRequest& check, WallTime now) {
 // A limit that is exempted beside others keeps its place among the results, but neither denies nor
 // takes.
 Limiter::EntryStep Limiter::ApplyToOwn(CheckRequest& check, const CheckRequest::OwnLimit& own,
-                                       Use& use, WallTime now) {
+                                       KeyUse& use, WallTime now) {
   const Attribute key{"key", check.Text(own.tag)};
   const FoundEntries found = FindEntries({&key, 1}, now);
   if (found.empty()) return EntryStep::kGoOn;
@@ -83,7 +83,7 @@ Limiter::EntryStep Limiter::ApplyToOwn(CheckRequest& check, const CheckRequest::
 // The numbers of an entry apply to all operations: what is given back or released was taken under
 // them.
 void Limiter::Adjust(CheckRequest& check, FoundEntries found, const match::EntryTarget& target,
-                     Use& use, WallTime now) {
+                     KeyUse& use, WallTime now) {
   const LiveEntry* const live = match::FindAdjustment(found, target);
   if (live == nullptr) return;
   if (live->entry.effect == EntryEffect::kUnlimited) {

@@ -15,8 +15,8 @@ namespace {
 
 using rules::OnStoreFailure;
 using store::Completion;
-using store::Operation;
 using store::KeyUse;
+using store::Operation;
 
 // What a limit's rule says, if it has a say: it is enforced, or a quota, and all quotas, which deny
 // together, say the same.
@@ -46,7 +46,7 @@ void Limiter::Degrade(CheckRequest& check) {
   std::size_t local_count = 0;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < check.uses_.size(); ++i) {
-    Use& use = check.uses_[i];
+    KeyUse& use = check.uses_[i];
     use.verdict = {.limit = use.limit->cap()};
     use.receipt = {};
     const auto mode = FailureModeOf(check, i);
@@ -66,10 +66,10 @@ void Limiter::Degrade(CheckRequest& check) {
 
 // Per address; of calls without one, per key of the open rule.
 void Limiter::ApplyEmergencyLimit(CheckRequest& check, std::size_t open) {
-  const Use& matched = check.uses_[open];
+  const KeyUse& matched = check.uses_[open];
   const auto network = check.Find("ip_network");
   const auto address = network ? network : check.Find("ip");
-  Use use;
+  KeyUse use;
   use.key = {.scope = address ? "_emergency:ip" : "_emergency:other",
              .tag = address ? *address : matched.key.tag,
              .rest = address ? std::string_view() : matched.key.rest};
@@ -90,12 +90,12 @@ void Limiter::ApplyEmergencyLimit(CheckRequest& check, std::size_t open) {
 }
 
 // Once after each answer of Redis: what was left for all then is shared as the limit is.
-void Limiter::LowerToLastKnown(const Use& share, const Limit& whole, WallTime now) {
+void Limiter::LowerToLastKnown(const KeyUse& share, const Limit& whole, WallTime now) {
   if (leases_ == nullptr) return;
   const auto known = leases_->TakeLastKnown(share.key, whole, SteadyClock::Now());
   if (!known) return;
   const Wide left = Wide{*known} * share.limit->cap() / whole.cap();
-  Use use;
+  KeyUse use;
   use.key = share.key;
   use.limit = share.limit;
   use.cost = 0;
@@ -108,7 +108,7 @@ void Limiter::LowerToLastKnown(const Use& share, const Limit& whole, WallTime no
 }
 
 void Limiter::DecideByFallback(CheckRequest& check, std::span<const std::size_t> local) {
-  std::array<Use, kMaxLimitsPerCall> uses;
+  std::array<KeyUse, kMaxLimitsPerCall> uses;
   std::array<match::MatchedLimit, kMaxLimitsPerCall> matched;
   std::array<std::optional<Limit>, kMaxLimitsPerCall> shares;
   const std::uint32_t servers = settings_.servers.load(std::memory_order_relaxed);

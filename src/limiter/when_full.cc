@@ -20,7 +20,7 @@ std::string_view BytesOf(const LimitNumbers& numbers) {
   return {reinterpret_cast<const char*>(&numbers.cap), kBytes};
 }
 
-WhenFull WhenFullOf(const Use& use, const rules::Rule* rule) {
+WhenFull WhenFullOf(const KeyUse& use, const rules::Rule* rule) {
   // A limit that only watches must not deny.
   const WhenFull without_room = use.mode == Mode::kShadow ? WhenFull::kOpen : WhenFull::kClosed;
   if (rule == nullptr || use.kind == KeyKind::kOverflow) return without_room;
@@ -52,7 +52,7 @@ FullAnswer CheckWithoutRoom(store::Store& store, store::StoreCall& call,
   while (any_changed && !call.ok && call.error == ErrorCode::kStoreFull) {
     any_changed = false;
     for (std::size_t i = 0; i < call.uses.size(); ++i) {
-      Use& use = call.uses[i];
+      KeyUse& use = call.uses[i];
       if (!use.no_room || use.only_looks) continue;
       any_changed = true;
       use.no_room = false;
@@ -88,7 +88,7 @@ void FindSharedSlots(store::Store& store, store::StoreCall& call,
                      std::span<const match::MatchedLimit> matched) {
   bool any_shared = false;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
-    Use& use = call.uses[i];
+    KeyUse& use = call.uses[i];
     if (matched[i].rule == nullptr || matched[i].rule->when_full != WhenFull::kShared) continue;
     use.key = OverflowKeyOf(use.key.scope, *use.limit);
     use.kind = KeyKind::kOverflow;

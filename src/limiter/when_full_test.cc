@@ -19,8 +19,8 @@ namespace {
 using std::chrono::hours;
 using store::Completion;
 using store::KeyKind;
-using store::Operation;
 using store::KeyUse;
+using store::Operation;
 
 constexpr WallTime kFullStart{std::chrono::seconds(1'900'000'000)};
 
@@ -29,7 +29,7 @@ class FullStore final : public store::Store {
  public:
   Completion Submit(store::StoreCall& call) override {
     bool fits = true;
-    for (Use& use : call.uses) {
+    for (KeyUse& use : call.uses) {
       std::string name;
       AppendKeyName(use.key, name);
       const bool adds = call.operation == Operation::kCheck && use.cost > 0 && !use.only_looks;

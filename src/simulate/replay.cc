@@ -39,13 +39,13 @@ Replay::Replay(std::shared_ptr<const match::RuleSet> rules,
 bool Replay::Denies(std::size_t matched_limit) const {
   if (never_denies_[matched_limit]) return false;
   if (match_.limits()[matched_limit].limit->reject_all) return true;
-  const Use* const use = use_of_[matched_limit];
+  const KeyUse* const use = use_of_[matched_limit];
   return use != nullptr && use->verdict.outcome != Outcome::kAllowed;
 }
 
 bool Replay::NeverFits(std::size_t matched_limit) const {
   if (match_.limits()[matched_limit].limit->reject_all) return true;
-  const Use* const use = use_of_[matched_limit];
+  const KeyUse* const use = use_of_[matched_limit];
   return use != nullptr && use->verdict.outcome == Outcome::kNeverFits;
 }
 
@@ -138,7 +138,7 @@ SimulatedDecision Replay::DecideLimits(const TraceRow& row, WallTime now) {
       use_of_.push_back(nullptr);
       continue;
     }
-    Use& use = uses_.emplace_back();
+    KeyUse& use = uses_.emplace_back();
     use.key = matched.key;
     use.limit = LimitOf(matched);
     if (change != nullptr && !is_unlimited) {
@@ -204,7 +204,7 @@ std::optional<ErrorCode> Replay::Submit(WallTime now, bool rejected) {
 }
 
 void Replay::KeepSlots(const TraceRow& row, WallTime now) {
-  for (const Use& use : uses_) {
+  for (const KeyUse& use : uses_) {
     if (use.limit->algorithm() != Algorithm::kConcurrency || use.receipt.amount == 0) continue;
     if (!row.duration) {
       ++unending_slots_;
@@ -222,7 +222,7 @@ void Replay::KeepSlots(const TraceRow& row, WallTime now) {
 void Replay::EndCalls(WallTime now) {
   while (!slots_.empty() && slots_.top().end <= now) {
     const Slot& slot = slots_.top();
-    Use use;
+    KeyUse use;
     use.key = {.scope = slot.scope, .tag = slot.tag, .rest = slot.rest};
     use.limit = &slot.limit;
     use.slot = slot.id;

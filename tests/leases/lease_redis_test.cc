@@ -23,8 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using store::StoreCall;
 using store::KeyUse;
+using store::StoreCall;
 
 /// A node that leases from a Redis: all that a process has, but for the process.
 class Node {
@@ -47,7 +47,7 @@ class Node {
     asked.use.may_lease = true;
     asked.call = {.operation = store::Operation::kCheck, .uses = {&asked.use, 1}};
     asked.call.context = &asked;
-    asked.call.on_done = [](Call& /*call*/, void* context) {
+    asked.call.on_done = [](StoreCall& /*call*/, void* context) {
       auto& done = *static_cast<Asked*>(context);
       done.node->Count(done);
     };
@@ -64,8 +64,8 @@ class Node {
  private:
   struct Asked {
     Node* node = nullptr;
-    Use use;
-    Call call;
+    KeyUse use;
+    StoreCall call;
   };
 
   Asked& NewAsked() {
