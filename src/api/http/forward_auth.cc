@@ -49,7 +49,7 @@ std::optional<CallTarget> ReadTarget(HttpExchange& exchange, Reader reader,
     Refuse(exchange, reader, names.method);
     return std::nullopt;
   }
-  const Target asked = SplitTarget(uri.value_or(""));
+  const RequestTarget asked = SplitTarget(uri.value_or(""));
   if (!asked.path.starts_with('/')) {
     Refuse(exchange, reader, names.uri);
     return std::nullopt;
