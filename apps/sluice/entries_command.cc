@@ -6,7 +6,6 @@
 
 #include "base/duration.h"
 #include "base/json_writer.h"
-#include "base/key.h"
 #include "base/read_file.h"
 #include "match/entry_text.h"
 #include "text_table.h"
@@ -23,18 +22,14 @@ constexpr std::string_view kEntries = "/admin/v1/entries";
 constexpr std::size_t kMaxImportBytes = std::size_t{64} << 20;
 constexpr std::size_t kShownReason = 60;
 
-std::string EncodedPart(std::string_view text) {
-  std::string encoded;
-  AppendPercentEncoded(text, encoded);
-  return encoded;
+std::string PathOf(const std::string& id) {
+  return std::string(kEntries) + "/" + PercentEncoded(id);
 }
-
-std::string PathOf(const std::string& id) { return std::string(kEntries) + "/" + EncodedPart(id); }
 
 std::string ChangeQuery(const EntriesOptions& options) {
   if (options.dry_run) return "?dry_run=1";
   if (!options.wait) return {};
-  return "?wait=" + EncodedPart(FormatDuration(*options.wait));
+  return "?wait=" + PercentEncoded(FormatDuration(*options.wait));
 }
 
 std::optional<std::string> ReadInput(const std::string& file) {
@@ -206,7 +201,7 @@ std::vector<std::string> OtherBlocks(Remote& remote, const EntriesOptions& optio
   std::vector<std::string> ids;
   const auto& [name, value] = options.attributes.front();
   const std::string target =
-      std::string(kEntries) + "?effect=block&match=" + EncodedPart(name + "=" + value);
+      std::string(kEntries) + "?effect=block&match=" + PercentEncoded(name + "=" + value);
   const auto response = remote.SendSuccessfully({.target = target});
   JsonDocument document;
   const auto body = response ? ParseAnswer(*response, document) : std::nullopt;
@@ -222,15 +217,15 @@ int ListEntries(const EntriesOptions& options) {
   auto remote = Remote::Create(options.remote);
   if (!remote) return kEntryFailed;
   std::string filter = "?limit=1000";
-  if (!options.match.empty()) filter += "&match=" + EncodedPart(options.match);
-  if (!options.effect.empty()) filter += "&effect=" + EncodedPart(options.effect);
+  if (!options.match.empty()) filter += "&match=" + PercentEncoded(options.match);
+  if (!options.effect.empty()) filter += "&effect=" + PercentEncoded(options.effect);
   TextTable table = TableOfEntries();
   std::string json = "{\"entries\":[";
   std::size_t count = 0;
   for (std::string cursor;;) {
     const auto response = remote->SendSuccessfully(
         {.target = std::string(kEntries) + filter +
-                   (cursor.empty() ? "" : "&cursor=" + EncodedPart(cursor))});
+                   (cursor.empty() ? "" : "&cursor=" + PercentEncoded(cursor))});
     if (!response) return kEntryFailed;
     JsonDocument document;
     const auto body = ParseAnswer(*response, document);

@@ -176,8 +176,9 @@ std::string Conclusion(const Explanation& explanation, const rules::RuleFile& fi
   }
   if (explanation.refused) return "refused: its cost is invalid";
   if (!explanation.matched) {
-    return file.otherwise == rules::DefaultAction::kAllow ? "allowed: no rule matches"
-                                                    : "denied: no rule matches, default: deny";
+    return file.otherwise == rules::DefaultAction::kAllow
+               ? "allowed: no rule matches"
+               : "denied: no rule matches, default: deny";
   }
   std::size_t enforced = 0;
   std::size_t shadow = 0;

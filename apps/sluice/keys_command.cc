@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "base/key.h"
 #include "base/timestamp.h"
 #include "text_table.h"
 
@@ -19,12 +18,6 @@ constexpr int kKeysFailed = 1;
 constexpr std::string_view kResets = "/admin/v1/resets";
 constexpr Micros kResetPoll = std::chrono::milliseconds(100);
 using enum TextTable::Align;
-
-std::string EncodedParameter(std::string_view text) {
-  std::string encoded;
-  AppendPercentEncoded(text, encoded);
-  return encoded;
-}
 
 std::optional<Response> PostJson(Remote& remote, std::string_view path, const std::string& body) {
   return remote.SendSuccessfully({.method = "POST",
@@ -131,9 +124,9 @@ int ListKeys(const KeysOptions& options, Remote& remote) {
   bool complete = true;
   do {
     std::string target = "/admin/v1/keys?limit=1000";
-    if (!options.rule.empty()) target += "&rule=" + EncodedParameter(options.rule);
-    if (!options.prefix.empty()) target += "&prefix=" + EncodedParameter(options.prefix);
-    if (!cursor.empty()) target += "&cursor=" + EncodedParameter(cursor);
+    if (!options.rule.empty()) target += "&rule=" + PercentEncoded(options.rule);
+    if (!options.prefix.empty()) target += "&prefix=" + PercentEncoded(options.prefix);
+    if (!cursor.empty()) target += "&cursor=" + PercentEncoded(cursor);
     const auto response = remote.SendSuccessfully({.target = target});
     if (!response) return kKeysFailed;
     JsonDocument document;
@@ -203,7 +196,7 @@ int PrintJob(const JsonValue& job) {
 int AwaitJob(const KeysOptions& options, Remote& remote, const std::string& id) {
   while (true) {
     const auto response =
-        remote.SendSuccessfully({.target = std::string(kResets) + "/" + EncodedParameter(id)});
+        remote.SendSuccessfully({.target = std::string(kResets) + "/" + PercentEncoded(id)});
     if (!response) return kKeysFailed;
     JsonDocument document;
     const auto job = ParseResponse(document, *response);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/key.h"
 #include "base/read_file.h"
 #include "change_text.h"
 #include "text_table.h"
@@ -36,6 +37,12 @@ void PrintErrors(const JsonValue& errors, std::string_view file) {
 }
 
 }  // namespace
+
+std::string PercentEncoded(std::string_view text) {
+  std::string encoded;
+  AppendPercentEncoded(text, encoded);
+  return encoded;
+}
 
 std::optional<Remote> Remote::Create(const RemoteOptions& options) {
   auto token = ReadToken(options);

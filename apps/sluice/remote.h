@@ -11,6 +11,9 @@
 
 namespace sluice::app {
 
+/// Returns a text as a part of a path or a query.
+[[nodiscard]] std::string PercentEncoded(std::string_view text);
+
 /// The server that a command talks to, as flags name it.
 struct RemoteOptions {
   std::string server = "http://127.0.0.1:8080";

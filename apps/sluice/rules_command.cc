@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/key.h"
 #include "base/random.h"
 #include "base/read_file.h"
 #include "change_text.h"
@@ -27,12 +26,6 @@ constexpr int kDiffers = 2;
 constexpr std::string_view kRules = "/admin/v1/rules";
 constexpr std::size_t kMaxFileBytes = std::size_t{8} << 20;  // The server has the real limit.
 constexpr Micros kPollInterval = std::chrono::milliseconds(100);
-
-std::string Encoded(std::string_view text) {
-  std::string encoded;
-  AppendPercentEncoded(text, encoded);
-  return encoded;
-}
 
 // Prints a response with one of the functions of change_text.h, or as JSON.
 int Print(const RulesOptions& options, const std::optional<Response>& response,
@@ -82,7 +75,7 @@ std::string Query(const RulesOptions& options, bool dry_run) {
   };
   if (dry_run) add("dry_run=1");
   if (options.force) add("force=1");
-  if (!options.message.empty()) add("message=" + Encoded(options.message));
+  if (!options.message.empty()) add("message=" + PercentEncoded(options.message));
   return query;
 }
 
@@ -296,7 +289,7 @@ int ShowRulesVersion(const RulesOptions& options) {
   if (!remote) return kFailed;
   return Print(options,
                remote->SendSuccessfully(
-                   {.target = std::string(kRules) + "/versions/" + Encoded(options.version),
+                   {.target = std::string(kRules) + "/versions/" + PercentEncoded(options.version),
                     .headers = {{"Accept", "application/json"}}}),
                [](const JsonValue& body, std::string& text) { text = MemberText(body, "text"); });
 }
@@ -306,7 +299,7 @@ int RestoreRules(const RulesOptions& options) {
   if (!remote) return kFailed;
   const auto response = remote->SendSuccessfully(
       {.method = "POST",
-       .target = std::string(kRules) + "/versions/" + Encoded(options.version) + "/restore" +
+       .target = std::string(kRules) + "/versions/" + PercentEncoded(options.version) + "/restore" +
                  Query(options, false),
        .headers = {{"Idempotency-Key", std::to_string(RandomId())}}});
   return response ? FinishChange(options, *remote, *response) : kFailed;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "base/parse_number.h"
 
 namespace sluice::telemetry {
 namespace {
@@ -40,13 +41,6 @@ void AppendTime(WallTime at, std::string& out) {
   out += '.';
   AppendPadded(time.subseconds().count(), 6, out);
   out += 'Z';
-}
-
-template <typename Number>
-void AppendNumber(Number number, std::string& out) {
-  std::array<char, 32> digits;
-  out.append(digits.data(),
-             std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
 void AppendQuoted(std::string_view text, std::string& out) {
