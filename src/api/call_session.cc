@@ -122,7 +122,8 @@ void CallSession::Finish(CheckCall& call) {
 // Nothing here may be touched after the transport is notified: it may end the session.
 void CallSession::GoOn() {
   Resume();
-  if (!output_.empty() || closing_ || pause_ != transport::PauseReason::kNone) transport_.OutputReady();
+  if (!output_.empty() || closing_ || pause_ != transport::PauseReason::kNone)
+    transport_.OutputReady();
 }
 
 }  // namespace sluice::api

@@ -44,5 +44,4 @@ struct EnumArray {
   }
 };
 
-
 }  // namespace sluice

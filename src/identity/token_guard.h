@@ -28,8 +28,8 @@ enum class TokenVerdict : std::uint8_t {
 enum class Lockout : bool { kNo, kYes };
 
 /// Limits guesses of tokens: kBurst wrong tokens per address (IPv6: per /64), and one more every
-/// kRefill. Without lockout a right token is always accepted, and each further wrong one only closes
-/// its connection.
+/// kRefill. Without lockout a right token is always accepted, and each further wrong one only
+/// closes its connection.
 ///
 /// Thread-safe. Bounded: beyond kAddresses addresses, those with the fewest guesses are dropped.
 /// While no address is limited, right tokens take no lock.

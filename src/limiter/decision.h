@@ -20,7 +20,8 @@ inline constexpr Micros kRetryAfterUnknown = std::chrono::seconds(1);
 /// this one, and of several such the one that takes longest to reset. Never a shadow limit, nor a
 /// limit of a rule that says `headers: false`, unless it denies or there are no others. `matched`
 /// has the rules of the limits, or is empty.
-Decision DecisionOf(const store::StoreCall& call, std::span<const match::MatchedLimit> matched = {});
+Decision DecisionOf(const store::StoreCall& call,
+                    std::span<const match::MatchedLimit> matched = {});
 
 /// The denial of a call by one of its limits, because the store failed or has no room.
 [[nodiscard]] Decision DenialWithoutStore(std::span<const store::KeyUse> uses, std::size_t index);

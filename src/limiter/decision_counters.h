@@ -55,9 +55,11 @@ constexpr StoreError StoreErrorOf(ErrorCode code) {
 /// Decisions of one event loop.
 struct DecisionCounters {
   EnumArray<List, Counter> list_hits;
-  EnumArray<rules::OnStoreFailure, Counter> degraded;  ///< Made without the store because it failed.
-  EnumArray<FullOutcome, Counter> full;                ///< On calls whose key had no room in the store.
-  EnumArray<Algorithm, EnumArray<Allowed, Histogram>> check_times;  ///< Sampled, by the tightest limit.
+  EnumArray<rules::OnStoreFailure, Counter>
+      degraded;                          ///< Made without the store because it failed.
+  EnumArray<FullOutcome, Counter> full;  ///< On calls whose key had no room in the store.
+  EnumArray<Algorithm, EnumArray<Allowed, Histogram>>
+      check_times;  ///< Sampled, by the tightest limit.
   Histogram storage_times;
   EnumArray<StoreError, Counter> storage_errors;
 

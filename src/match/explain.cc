@@ -289,8 +289,8 @@ class RuleExplainer {
     const bool is_old = out_.cohort == Cohort::kOld;
     const rules::LimitVariants& own = is_old ? rule_.rollout->from : rule_.variants;
     const rules::LimitVariants& variants = out_.override_taken == nullptr ? own
-                                      : is_old                       ? out_.override_taken->from
-                                               : out_.override_taken->variants;
+                                           : is_old ? out_.override_taken->from
+                                                    : out_.override_taken->variants;
     const auto found = variants.by_tier.find(out_.tier);
     out_.tier_numbers = found != variants.by_tier.end();
     return out_.tier_numbers ? found->second : variants.usual;

@@ -15,7 +15,6 @@ namespace sluice::transport {
 /// Default for the requests of one session that may wait for a store.
 inline constexpr std::size_t kDefaultMaxPending = 1024;
 
-
 /// Carries the bytes of a session.
 class Transport {
  public:

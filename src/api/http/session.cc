@@ -125,8 +125,10 @@ void HttpSession::RunRequests(std::string_view& bytes) {
         break;
       case HttpReader::Status::kError:
         loop_.services().counters().protocol_errors[Protocol::kHttp].Add();
-        if (reader_.error().status == 431) transport().CountExceeded(transport::ResourceBound::kHeaderSize);
-        if (reader_.error().status == 413) transport().CountExceeded(transport::ResourceBound::kBodySize);
+        if (reader_.error().status == 431)
+          transport().CountExceeded(transport::ResourceBound::kHeaderSize);
+        if (reader_.error().status == 413)
+          transport().CountExceeded(transport::ResourceBound::kBodySize);
         Refuse(ProblemOf(reader_.error()), {});
         break;
       case HttpReader::Status::kMore:

@@ -35,7 +35,8 @@ struct RespCall final : CheckCall {
 class RespLoop {
  public:
   /// `max_pending`: requests of one session that may wait for a store.
-  explicit RespLoop(ServerServices& services, std::size_t max_pending = transport::kDefaultMaxPending,
+  explicit RespLoop(ServerServices& services,
+                    std::size_t max_pending = transport::kDefaultMaxPending,
                     const RequestLimitBounds& bounds = {},
                     envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains)
       : services_(services),

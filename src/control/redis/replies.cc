@@ -37,9 +37,9 @@ Result<AuditRecord> ParseLastRecord(std::string_view text) {
 std::optional<Error> ErrorOf(const redis::CallResult& result) {
   if (!result) {
     const redis::CallError& error = result.error();
-    return Error{
-        error.ran == redis::Execution::kNotSent ? ErrorCode::kStoreUnavailable : ErrorCode::kStoreTimeout,
-        error.message};
+    return Error{error.ran == redis::Execution::kNotSent ? ErrorCode::kStoreUnavailable
+                                                         : ErrorCode::kStoreTimeout,
+                 error.message};
   }
   if (!result.reply().is_error()) return std::nullopt;
   const std::string_view code = redis::CodeOf(result.reply());

@@ -45,7 +45,7 @@ KeyUse Client::Peek(const Limit& limit, std::string_view name, std::int64_t cost
 }
 
 KeyUse Client::Grant(const Limit& limit, std::string_view name, std::int64_t amount,
-                  WallTime expires) {
+                     WallTime expires) {
   KeyUse use = UseOf(limit, name, amount);
   use.receipt.grant_expires = expires;
   return RunOne(Operation::kGrant, use);

@@ -30,8 +30,10 @@ class Client {
   KeyUse Check(const Limit& limit, std::string_view name, std::int64_t cost = 1);
   KeyUse Check(const KeyUse& use);
   KeyUse Peek(const Limit& limit, std::string_view name, std::int64_t cost = 1);
-  KeyUse Grant(const Limit& limit, std::string_view name, std::int64_t amount, WallTime expires = {});
-  KeyUse Settle(const Limit& limit, std::string_view name, const Receipt& receipt, std::int64_t cost);
+  KeyUse Grant(const Limit& limit, std::string_view name, std::int64_t amount,
+               WallTime expires = {});
+  KeyUse Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
+                std::int64_t cost);
   /// The same as the settlement of a receipt that outsiders hold, with its answers.
   KeyUse Settle(const Limit& limit, std::string_view name, const Receipt& receipt,
                 std::int64_t cost, Settlement& settlement);
