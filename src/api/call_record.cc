@@ -117,6 +117,7 @@ void RecordCall(telemetry::LoopInsight& insight, Protocol protocol, const CheckR
       insight.CountDenied(ConsumerOf(check, check.decision.index), weight);
     }
   }
+  if (insight.DropIfFull()) return;
   RecordAttributes room;
   insight.Record(RecordOf(protocol, check, now, rules, room));
 }

@@ -71,30 +71,35 @@ DenialIds::DenialIds(std::string_view secret)
     : mac_(EVP_CIPHER_CTX_new()), cipher_(EVP_CIPHER_CTX_new()) {
   const CipherKey mac_key = DeriveKey(secret, "sluice denial id: authentication");
   const CipherKey cipher_key = DeriveKey(secret, "sluice denial id: encryption");
-  const Tag zero{};
-  EVP_EncryptInit_ex(mac_.get(), EVP_aes_256_cbc(), nullptr, mac_key.data(), zero.data());
+  EVP_EncryptInit_ex(mac_.get(), EVP_aes_256_ecb(), nullptr, mac_key.data(), nullptr);
+  EVP_EncryptInit_ex(cipher_.get(), EVP_aes_256_ecb(), nullptr, cipher_key.data(), nullptr);
   EVP_CIPHER_CTX_set_padding(mac_.get(), 0);
-  EVP_EncryptInit_ex(cipher_.get(), EVP_aes_256_ctr(), nullptr, cipher_key.data(), zero.data());
+  EVP_CIPHER_CTX_set_padding(cipher_.get(), 0);
 }
 
 DenialIds::~DenialIds() = default;
 
 DenialIds::Tag DenialIds::TagOf(const Facts& facts) const {
-  const Tag zero{};
-  Facts chained;
-  int size = 0;
-  EVP_EncryptInit_ex(mac_.get(), nullptr, nullptr, nullptr, zero.data());
-  EVP_EncryptUpdate(mac_.get(), chained.data(), &size, facts.data(), kFactBytes);
   Tag tag;
-  std::copy_n(chained.end() - kTagBytes, kTagBytes, tag.begin());
+  int size = 0;
+  EVP_EncryptUpdate(mac_.get(), tag.data(), &size, facts.data(), kTagBytes);
+  Tag chained;
+  for (std::size_t i = 0; i < kTagBytes; ++i) {
+    chained[i] = static_cast<unsigned char>(tag[i] ^ facts[kTagBytes + i]);
+  }
+  EVP_EncryptUpdate(mac_.get(), tag.data(), &size, chained.data(), kTagBytes);
   return tag;
 }
 
 DenialIds::Facts DenialIds::Mask(const Tag& tag, const Facts& facts) const {
+  Facts counters;  // The tag, and the tag plus one.
+  std::copy(tag.begin(), tag.end(), std::copy(tag.begin(), tag.end(), counters.begin()));
+  for (std::size_t i = kFactBytes; i-- > kTagBytes && ++counters[i] == 0;) {
+  }
   Facts masked;
   int size = 0;
-  EVP_EncryptInit_ex(cipher_.get(), nullptr, nullptr, nullptr, tag.data());
-  EVP_EncryptUpdate(cipher_.get(), masked.data(), &size, facts.data(), kFactBytes);
+  EVP_EncryptUpdate(cipher_.get(), masked.data(), &size, counters.data(), kFactBytes);
+  for (std::size_t i = 0; i < kFactBytes; ++i) masked[i] ^= facts[i];
   return masked;
 }
 

@@ -39,7 +39,9 @@ struct DenialFacts {
 ///
 /// The facts have a fixed length. Their CBC-MAC under one key is the tag, and the initial value of
 /// AES-256 in counter mode under another key, which encrypts them: the construction of SIV
-/// (RFC 5297), which needs no nonce. Both keys are derived from the secret. For one thread.
+/// (RFC 5297), which needs no nonce. Both keys are derived from the secret. Both modes are made of
+/// single blocks here, because setting OpenSSL's ciphers to another initial value takes longer than
+/// the encryption. For one thread.
 class DenialIds {
  public:
   static constexpr std::size_t kTextBytes = 64;
@@ -69,8 +71,8 @@ class DenialIds {
   /// Encrypts, or decrypts.
   [[nodiscard]] Facts Mask(const Tag& tag, const Facts& facts) const;
 
-  Cipher mac_;
-  Cipher cipher_;
+  Cipher mac_;     ///< AES-256, block by block.
+  Cipher cipher_;  ///< The same with the other key.
 };
 
 }  // namespace sluice::api

@@ -1,10 +1,17 @@
 #include "api/denial_id.h"
 
+#include <array>
 #include <chrono>
+#include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/base64url.h"
 
 namespace sluice::api {
 namespace {
@@ -37,6 +44,48 @@ TEST(DenialIds, AnyServerWithTheSameSecretReadsAnId) {
   never.degraded = true;
   EXPECT_EQ(ids.Read(IdTextOf(ids, never)), never);
   EXPECT_NE(IdTextOf(ids, never).substr(0, 16), id.substr(0, 16));
+}
+
+std::array<unsigned char, 32> DerivedKey(std::string_view secret, std::string_view purpose) {
+  std::array<unsigned char, 32> key{};
+  unsigned size = 0;
+  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+       reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(), key.data(), &size);
+  return key;
+}
+
+// Encrypts with one of OpenSSL's modes.
+std::string Encrypt(const EVP_CIPHER* mode, const std::array<unsigned char, 32>& key,
+                    const std::string& initial, const std::string& text) {
+  const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
+                                                                           &EVP_CIPHER_CTX_free);
+  std::string out(text.size() + 16, '\0');
+  int size = 0;
+  EVP_EncryptInit_ex(context.get(), mode, nullptr, key.data(),
+                     reinterpret_cast<const unsigned char*>(initial.data()));
+  EVP_CIPHER_CTX_set_padding(context.get(), 0);
+  EVP_EncryptUpdate(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size,
+                    reinterpret_cast<const unsigned char*>(text.data()),
+                    static_cast<int>(text.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+// Servers of other versions read the ids.
+TEST(DenialIds, AreACbcMacAndTheFactsInCounterMode) {
+  const DenialIds ids("secret");
+  const auto mac_key = DerivedKey("secret", "sluice denial id: authentication");
+  const auto cipher_key = DerivedKey("secret", "sluice denial id: encryption");
+  DenialFacts facts = ExampleFacts();
+  for (int i = 0; i < 2000; ++i) {  // So that the counter carries over some bytes.
+    facts.cost = i;
+    std::string decoded;
+    ASSERT_TRUE(DecodeBase64Url(IdTextOf(ids, facts), decoded));
+    ASSERT_EQ(decoded.size(), 48U);
+    const std::string tag = decoded.substr(0, 16);
+    const std::string plain = Encrypt(EVP_aes_256_ctr(), cipher_key, tag, decoded.substr(16));
+    EXPECT_EQ(Encrypt(EVP_aes_256_cbc(), mac_key, std::string(16, '\0'), plain).substr(16), tag);
+  }
 }
 
 TEST(DenialIds, ForgedDamagedAndForeignIdsAreNotRead) {

@@ -290,8 +290,8 @@ void Insight::TakeSketches(const ConsumerSketches& sketches, WallTime now) {
        {TopDimension::kDenied, TopDimension::kAllowed, TopDimension::kCost}) {
     const std::uint32_t weight = dimension == TopDimension::kDenied ? sketches.max_denied_weight
                                                                     : sketches.max_allowed_weight;
-    const auto i = static_cast<std::size_t>(dimension);
-    state_.top[i].Add(telemetry::SliceOf(sketches.sketches[i], weight, second), now);
+    state_.top[static_cast<std::size_t>(dimension)].Add(
+        telemetry::SliceOf(sketches.Of(dimension), weight, second), now);
   }
 }
 

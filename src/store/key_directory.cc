@@ -55,22 +55,27 @@ void SeenTimes::Join(const SeenTimes& other) {
 }
 
 KeyDirectory::KeyDirectory(std::size_t max_bytes)
-    : arena_bytes_(RoundUp(std::max(max_bytes, kSmallest) / 32 * 31)),
+    : arena_bytes_(RoundUp(std::max(max_bytes, kSmallest) / 16 * 15)),
       slots_(std::bit_floor(std::max(max_bytes, kSmallest) / kBytesPerSlot)),
       arena_(new char[arena_bytes_]),
-      index_(std::make_unique<std::uint32_t[]>(slots_)) {}
+      index_(std::make_unique<Slot[]>(slots_)) {}
 
 KeyDirectory::Entry* KeyDirectory::At(std::uint64_t position) const {
   return std::launder(reinterpret_cast<Entry*>(arena_.get() + position % arena_bytes_));
 }
 
-// The slot of the key, or the empty one where it would be.
-std::uint32_t* KeyDirectory::FindSlot(const Key& key, const KeyHash& hash) const {
+KeyDirectory::Entry* KeyDirectory::At(const Slot& slot) const {
+  return At(std::uint64_t{slot.place - 1} * kWord);
+}
+
+// Null: the key is not there.
+const KeyDirectory::Slot* KeyDirectory::FindSlot(const Key& key, const KeyHash& hash) const {
   for (std::size_t at = hash.low & (slots_ - 1);; at = (at + 1) & (slots_ - 1)) {
-    std::uint32_t* const slot = &index_[at];
-    if (*slot == 0) return slot;
-    const Entry& entry = *At(std::uint64_t{*slot - 1} * kWord);
-    if (entry.low == hash.low && entry.high == hash.high && entry.key() == key) return slot;
+    const Slot& slot = index_[at];
+    if (slot.place == 0) return nullptr;
+    if (slot.hash != static_cast<std::uint32_t>(hash.low)) continue;
+    const Entry& entry = *At(slot);
+    if (entry.low == hash.low && entry.high == hash.high && entry.key() == key) return &slot;
   }
 }
 
@@ -82,8 +87,8 @@ void KeyDirectory::Record(const Key& key, WallTime now, bool denied) noexcept {
     dropped_ = true;
     return;
   }
-  if (const std::uint32_t* const slot = FindSlot(key, hash); *slot != 0) {
-    Entry& entry = *At(std::uint64_t{*slot - 1} * kWord);
+  if (const Slot* const slot = FindSlot(key, hash); slot != nullptr) {
+    Entry& entry = *At(*slot);
     entry.last = std::max(entry.last, CountOf(now));
     if (denied) entry.denied = entry.last;
     entry.active = true;
@@ -101,7 +106,7 @@ void KeyDirectory::Record(const Key& key, WallTime now, bool denied) noexcept {
               .active = denied,
               .is_padding = false};
   // Active keys get another round, as long as there are not too many of them.
-  std::array<char, sizeof(Entry) + kMaxKeyBytes + kWord> kept;
+  alignas(Entry) std::array<char, sizeof(Entry) + kMaxKeyBytes + kWord> kept;
   int kept_keys = 0;
   while (!MakeRoom(entry.bytes)) {
     const Entry& oldest = *At(tail_);
@@ -118,17 +123,12 @@ void KeyDirectory::Record(const Key& key, WallTime now, bool denied) noexcept {
     std::memcpy(&moved, kept.data(), sizeof(Entry));
     moved.active = false;
     if (MakeRoom(moved.bytes)) {
-      Append(moved, kept.data() + sizeof(Entry));
+      Append(moved, std::launder(reinterpret_cast<const Entry*>(kept.data()))->key());
     } else {
       dropped_ = true;
     }
   }
-  std::array<char, kMaxKeyBytes> name;
-  char* at = name.data();
-  for (const std::string_view part : {key.scope, key.tag, key.rest}) {
-    at = std::copy(part.begin(), part.end(), at);
-  }
-  Append(entry, name.data());
+  Append(entry, key);
 }
 
 // Whether an entry of this size fits behind the newest; pads the end of the arena if it must.
@@ -147,13 +147,18 @@ bool KeyDirectory::MakeRoom(std::size_t bytes) {
   return true;
 }
 
-void KeyDirectory::Append(const Entry& entry, const char* name) {
-  char* const place = arena_.get() + head_ % arena_bytes_;
-  std::memcpy(place, &entry, sizeof(Entry));
-  std::memcpy(place + sizeof(Entry), name,
-              std::size_t{entry.scope_size} + entry.tag_size + entry.rest_size);
-  *FindSlot(At(head_)->key(), {.high = entry.high, .low = entry.low}) =
-      static_cast<std::uint32_t>(head_ % arena_bytes_ / kWord + 1);
+// The key must be absent.
+void KeyDirectory::Append(const Entry& entry, const Key& key) {
+  char* at = arena_.get() + head_ % arena_bytes_;
+  std::memcpy(at, &entry, sizeof(Entry));
+  at += sizeof(Entry);
+  for (const std::string_view part : {key.scope, key.tag, key.rest}) {
+    at = std::copy(part.begin(), part.end(), at);
+  }
+  std::size_t slot = entry.low & (slots_ - 1);
+  while (index_[slot].place != 0) slot = (slot + 1) & (slots_ - 1);
+  index_[slot] = {.place = static_cast<std::uint32_t>(head_ % arena_bytes_ / kWord + 1),
+                  .hash = static_cast<std::uint32_t>(entry.low)};
   head_ += entry.bytes;
   ++size_;
 }
@@ -170,23 +175,23 @@ void KeyDirectory::RemoveOldest() {
 // Takes an entry out of the index; those behind it that belong further up move there.
 void KeyDirectory::Unlink(const Entry& entry) {
   const std::size_t mask = slots_ - 1;
-  std::size_t hole = static_cast<std::size_t>(
-      FindSlot(entry.key(), {.high = entry.high, .low = entry.low}) - index_.get());
-  for (std::size_t at = (hole + 1) & mask; index_[at] != 0; at = (at + 1) & mask) {
-    const std::size_t home = At(std::uint64_t{index_[at] - 1} * kWord)->low & mask;
+  std::size_t hole = entry.low & mask;
+  while (index_[hole].place == 0 || At(index_[hole]) != &entry) hole = (hole + 1) & mask;
+  for (std::size_t at = (hole + 1) & mask; index_[at].place != 0; at = (at + 1) & mask) {
+    const std::size_t home = index_[at].hash & mask;
     if (((at - home) & mask) < ((at - hole) & mask)) continue;
     index_[hole] = index_[at];
     hole = at;
   }
-  index_[hole] = 0;
+  index_[hole] = {};
 }
 
 std::optional<SeenTimes> KeyDirectory::Find(const Key& key) const {
   const KeyHash hash = hasher_(key);
   const std::lock_guard lock(lock_);
-  const std::uint32_t* const slot = FindSlot(key, hash);
-  if (*slot == 0) return std::nullopt;
-  return At(std::uint64_t{*slot - 1} * kWord)->times();
+  const Slot* const slot = FindSlot(key, hash);
+  if (slot == nullptr) return std::nullopt;
+  return At(*slot)->times();
 }
 
 KeyDirectory::Position KeyDirectory::Begin() const {

@@ -67,13 +67,20 @@ class KeyDirectory {
 
  private:
   struct Entry;
+  /// Of the index. The hash decides most lookups and all removals without a look at the entry,
+  /// which is somewhere else in memory.
+  struct Slot {
+    std::uint32_t place = 0;  ///< In the arena, in words, plus one; 0: empty.
+    std::uint32_t hash = 0;   ///< The lower bits.
+  };
   static constexpr int kMostKept = 4;  ///< Active keys that are kept for one new key.
 
   [[nodiscard]] Entry* At(std::uint64_t position) const;
-  [[nodiscard]] std::uint32_t* FindSlot(const Key& key, const KeyHash& hash) const;
+  [[nodiscard]] Entry* At(const Slot& slot) const;
+  [[nodiscard]] const Slot* FindSlot(const Key& key, const KeyHash& hash) const;
   bool MakeRoom(std::size_t bytes);
   void RemoveOldest();
-  void Append(const Entry& entry, const char* name);
+  void Append(const Entry& entry, const Key& key);
   void Unlink(const Entry& entry);
 
   mutable SpinLock lock_;  ///< Guards everything below.
@@ -81,9 +88,9 @@ class KeyDirectory {
   const std::size_t arena_bytes_;
   const std::size_t slots_;  ///< A power of two.
   std::unique_ptr<char[]> arena_;
-  std::unique_ptr<std::uint32_t[]> index_;  ///< Place in the arena, in words, plus one; 0: empty.
-  std::uint64_t head_ = 0;                  ///< Where the next entry goes; positions only grow.
-  std::uint64_t tail_ = 0;                  ///< The oldest entry.
+  std::unique_ptr<Slot[]> index_;
+  std::uint64_t head_ = 0;  ///< Where the next entry goes; positions only grow.
+  std::uint64_t tail_ = 0;  ///< The oldest entry.
   std::size_t size_ = 0;
   bool dropped_ = false;
 };

@@ -61,10 +61,7 @@ DecisionBuffer::DecisionBuffer(std::size_t bytes)
       bytes_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
 bool DecisionBuffer::Append(const DecisionRecord& record) {
-  if (capacity_ - used_ < kMaxRecordBytes) {
-    ++dropped_;
-    return false;
-  }
+  if (DropIfFull()) return false;
   char* const begin = bytes_.get() + used_;
   Writer writer(begin);
   writer.Skip(sizeof(Head));

@@ -40,6 +40,12 @@ class DecisionBuffer {
 
   explicit DecisionBuffer(std::size_t bytes);
 
+  /// Returns true, and counts a record as dropped, if there is no room for one.
+  bool DropIfFull() {
+    if (capacity_ - used_ >= kMaxRecordBytes) return false;
+    ++dropped_;
+    return true;
+  }
   /// Returns false, and counts, if there is no room.
   bool Append(const DecisionRecord& record);
   [[nodiscard]] bool empty() const { return used_ == 0 && dropped_ == 0; }

@@ -1,7 +1,12 @@
 #include "telemetry/decision_record.h"
 
 #include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,8 +90,12 @@ TEST(DecisionRecord, AFullBufferDropsAndCounts) {
   for (int i = 0; i < 100; ++i) appended += buffer.Append(Example()) ? 1 : 0;
   EXPECT_GT(appended, 2U);
   EXPECT_EQ(buffer.dropped(), 100 - appended);
+  EXPECT_TRUE(buffer.DropIfFull());
+  EXPECT_EQ(buffer.dropped(), 101 - appended);
   buffer.Clear();
   EXPECT_TRUE(buffer.empty());
+  EXPECT_FALSE(buffer.DropIfFull());
+  EXPECT_EQ(buffer.dropped(), 0U);
 }
 
 TEST(DecisionRing, KeepsTheLastTenThousand) {
@@ -111,11 +120,49 @@ TEST(LoopInsight, WhatWasRecordedIsTakenByAnExchange) {
   const auto records = insight.Exchange(std::make_unique<DecisionBuffer>(64 << 10));
   EXPECT_FALSE(insight.has_counts());
   EXPECT_FALSE(insight.has_records());
-  ASSERT_EQ(sketches->sketches[0].counters().size(), 1U);
-  EXPECT_EQ(sketches->sketches[0].counters()[0].text.key(), "alice");
-  ASSERT_EQ(sketches->sketches[2].counters().size(), 1U);
-  EXPECT_EQ(sketches->sketches[2].counters()[0].count, 5U);
+  ASSERT_EQ(sketches->Of(TopDimension::kDenied).counters().size(), 1U);
+  EXPECT_EQ(sketches->Of(TopDimension::kDenied).text(0).key(), "alice");
+  ASSERT_EQ(sketches->Of(TopDimension::kCost).counters().size(), 1U);
+  EXPECT_EQ(sketches->Of(TopDimension::kCost).counters()[0].count, 5U);
   EXPECT_FALSE(records->empty());
+}
+
+std::map<std::string, std::uint64_t> CountsOf(const SpaceSaving& sketch) {
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t i = 0; i < sketch.counters().size(); ++i) {
+    counts.emplace(sketch.text(i).key(), sketch.counters()[i].count);
+  }
+  return counts;
+}
+
+TEST(LoopInsight, CostsAreTheAllowedCallsUntilACallCostsSomethingElse) {
+  const KeyHasher hasher;
+  LoopInsight insight(hasher, {}, 1);
+  const auto count = [&insight](std::string_view key, std::uint64_t cost) {
+    insight.CountAllowed({.rule = "search", .tag = key, .cost = cost}, insight.SampleAllowed());
+  };
+  using Counts = std::map<std::string, std::uint64_t>;
+  count("alice", 1);
+  count("alice", 1);
+  auto sketches = insight.Exchange(std::make_unique<ConsumerSketches>());
+  EXPECT_EQ(CountsOf(sketches->Of(TopDimension::kCost)), (Counts{{"alice", 2}}));
+  sketches->Clear();
+
+  static_cast<void>(insight.Exchange(std::move(sketches)));
+  count("alice", 1);
+  count("bob", 5);
+  count("carol", 0);
+  count("alice", 1);
+  sketches = insight.Exchange(std::make_unique<ConsumerSketches>());
+  EXPECT_EQ(CountsOf(sketches->Of(TopDimension::kAllowed)),
+            (Counts{{"alice", 2}, {"bob", 1}, {"carol", 1}}));
+  EXPECT_EQ(CountsOf(sketches->Of(TopDimension::kCost)), (Counts{{"alice", 2}, {"bob", 5}}));
+  sketches->Clear();
+
+  static_cast<void>(insight.Exchange(std::move(sketches)));
+  count("dora", 1);
+  sketches = insight.Exchange(std::make_unique<ConsumerSketches>());
+  EXPECT_EQ(CountsOf(sketches->Of(TopDimension::kCost)), (Counts{{"dora", 1}}));
 }
 
 }  // namespace

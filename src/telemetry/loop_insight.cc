@@ -7,14 +7,29 @@ namespace sluice::telemetry {
 namespace {
 
 // Of a second: calls that are all counted, and those after which the share halves. A hundred
-// thousand calls a second cost some twelve thousand updates.
-constexpr std::uint32_t kAllCounted = 4096;
-constexpr std::uint32_t kSampleStep = 2048;
+// thousand calls a second cost some eight thousand updates.
+constexpr std::uint32_t kAllCounted = 2048;
+constexpr std::uint32_t kSampleStep = 1024;
 
 }  // namespace
 
+const SpaceSaving& ConsumerSketches::Of(TopDimension dimension) const {
+  const bool same = dimension == TopDimension::kCost && !has_costs_;
+  return sketches_[static_cast<std::size_t>(same ? TopDimension::kAllowed : dimension)];
+}
+
+SpaceSaving& ConsumerSketches::Mutable(TopDimension dimension) {
+  SpaceSaving& sketch = sketches_[static_cast<std::size_t>(dimension)];
+  if (dimension == TopDimension::kCost && !has_costs_) {
+    sketch.Assign(Of(TopDimension::kAllowed));
+    has_costs_ = true;
+  }
+  return sketch;
+}
+
 void ConsumerSketches::Clear() {
-  for (SpaceSaving& sketch : sketches) sketch.Clear();
+  for (SpaceSaving& sketch : sketches_) sketch.Clear();
+  has_costs_ = false;
   max_denied_weight = 1;
   max_allowed_weight = 1;
 }
@@ -32,24 +47,27 @@ LoopInsight::LoopInsight(const KeyHasher& hasher, const LoopInsightOptions& opti
 void LoopInsight::CountDenied(const ConsumerUse& use, std::uint32_t weight) {
   sketches_->max_denied_weight = std::max(sketches_->max_denied_weight, weight);
   const std::uint64_t hash = hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
-  Count(TopDimension::kDenied, hash, use, 1, weight);
+  Count(sketches_->Mutable(TopDimension::kDenied), hash, use, 1, weight);
 }
 
 void LoopInsight::CountAllowed(const ConsumerUse& use, std::uint32_t weight) {
   sketches_->max_allowed_weight = std::max(sketches_->max_allowed_weight, weight);
   const std::uint64_t hash = hasher_({.scope = use.rule, .tag = use.tag, .rest = use.rest}).high;
-  Count(TopDimension::kAllowed, hash, use, 1, weight);
-  if (use.cost > 0) Count(TopDimension::kCost, hash, use, use.cost, weight);
+  // Before the call itself is counted: the costs begin with what was counted until now.
+  if (use.cost != 1 || sketches_->has_costs()) {
+    SpaceSaving& costs = sketches_->Mutable(TopDimension::kCost);
+    if (use.cost > 0) Count(costs, hash, use, use.cost, weight);
+  }
+  Count(sketches_->Mutable(TopDimension::kAllowed), hash, use, 1, weight);
 }
 
-void LoopInsight::Count(TopDimension dimension, std::uint64_t hash, const ConsumerUse& use,
+void LoopInsight::Count(SpaceSaving& sketch, std::uint64_t hash, const ConsumerUse& use,
                         std::uint64_t amount, std::uint32_t weight) {
   const double variance = weight == 1 ? 0
                                       : static_cast<double>(amount) * static_cast<double>(amount) *
                                             weight * (weight - 1);
-  const SpaceSaving::Added added =
-      sketches_->sketches[static_cast<std::size_t>(dimension)].Add(hash, amount * weight, variance);
-  if (added.is_new) added.counter.text.Set(use.rule, use.tag, use.rest, use.is_secret);
+  const SpaceSaving::Added added = sketch.Add(hash, amount * weight, variance);
+  if (added.new_text != nullptr) added.new_text->Set(use.rule, use.tag, use.rest, use.is_secret);
   added.counter.utilization = use.utilization;
   if (!has_counts_.load(std::memory_order_relaxed)) {
     has_counts_.store(true, std::memory_order_relaxed);

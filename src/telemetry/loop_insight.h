@@ -20,14 +20,25 @@ namespace sluice::telemetry {
 enum class TopDimension : std::uint8_t { kDenied, kAllowed, kCost };
 inline constexpr std::size_t kTopDimensions = 3;
 
-/// Consumers of one event loop, counted for about a second.
-struct ConsumerSketches {
-  std::array<SpaceSaving, kTopDimensions> sketches;
+/// Consumers of one event loop, counted for about a second. While all calls cost one, costs are
+/// the allowed calls, and are not counted a second time.
+class ConsumerSketches {
+ public:
+  [[nodiscard]] const SpaceSaving& Of(TopDimension dimension) const;
+  /// The sketch to count in. That of costs begins as a copy of the allowed calls.
+  [[nodiscard]] SpaceSaving& Mutable(TopDimension dimension);
+  /// Whether costs are counted apart from calls: some call had another cost than one.
+  [[nodiscard]] bool has_costs() const { return has_costs_; }
+
   /// The most calls for which a sampled one stood: of denied ones, and of the others.
   std::uint32_t max_denied_weight = 1;
   std::uint32_t max_allowed_weight = 1;
 
   void Clear();
+
+ private:
+  std::array<SpaceSaving, kTopDimensions> sketches_;
+  bool has_costs_ = false;
 };
 
 /// One limit's part in a decided call.
@@ -71,6 +82,8 @@ class LoopInsight {
   void CountDenied(const ConsumerUse& use, std::uint32_t weight);
   void CountAllowed(const ConsumerUse& use, std::uint32_t weight);
   void Record(const DecisionRecord& record);
+  /// Returns true, and counts a record as dropped, if there is no room: then it need not be made.
+  bool DropIfFull() { return records_->DropIfFull(); }
 
   /// Gives away what was recorded and goes on with `empty`.
   [[nodiscard]] std::unique_ptr<DecisionBuffer> Exchange(std::unique_ptr<DecisionBuffer> empty);
@@ -82,8 +95,8 @@ class LoopInsight {
   [[nodiscard]] bool has_counts() const { return has_counts_.load(std::memory_order_relaxed); }
 
  private:
-  void Count(TopDimension dimension, std::uint64_t hash, const ConsumerUse& use,
-             std::uint64_t amount, std::uint32_t weight);
+  void Count(SpaceSaving& sketch, std::uint64_t hash, const ConsumerUse& use, std::uint64_t amount,
+             std::uint32_t weight);
 
   const KeyHasher& hasher_;
   const LoopInsightOptions options_;

@@ -38,7 +38,9 @@ void PairText::Set(std::string_view rule, std::string_view tag, std::string_view
   is_secret_ = is_secret;
 }
 
-SpaceSaving::SpaceSaving() : counters_(std::make_unique<Counter[]>(kCounters)) {
+SpaceSaving::SpaceSaving()
+    : counters_(std::make_unique<Counter[]>(kCounters)),
+      texts_(std::make_unique<PairText[]>(kCounters)) {
   index_.fill(kNone);
 }
 
@@ -47,6 +49,16 @@ void SpaceSaving::Clear() {
   size_ = 0;
   total_ = 0;
   has_heap_ = false;
+}
+
+void SpaceSaving::Assign(const SpaceSaving& other) {
+  std::copy_n(other.counters_.get(), other.size_, counters_.get());
+  std::copy_n(other.texts_.get(), other.size_, texts_.get());
+  size_ = other.size_;
+  total_ = other.total_;
+  has_heap_ = other.has_heap_;
+  index_ = other.index_;
+  if (has_heap_) heap_ = other.heap_;
 }
 
 // Returns the slot of the item, or the empty one where it belongs.
@@ -76,7 +88,7 @@ SpaceSaving::Added SpaceSaving::Add(std::uint64_t hash, std::uint64_t amount, do
     counter.count += amount;
     counter.variance += variance;
     counter.largest = std::max(counter.largest, amount);
-    return {counter, false};
+    return {counter, nullptr};
   }
   std::uint16_t number = 0;
   std::uint64_t replaced = 0;
@@ -95,7 +107,7 @@ SpaceSaving::Added SpaceSaving::Add(std::uint64_t hash, std::uint64_t amount, do
   counter.error = replaced;
   counter.variance = variance;
   counter.largest = amount;
-  return {counter, true};
+  return {counter, &texts_[number]};
 }
 
 // Entries hold counts of some time ago, which only grow: the top is the smallest if it is current.

@@ -31,11 +31,13 @@ std::uint64_t TopRow::Error() const {
 TopSlice SliceOf(const SpaceSaving& sketch, std::uint32_t max_weight, WallTime now) {
   TopSlice slice;
   slice.rows.reserve(sketch.counters().size());
-  for (const SpaceSaving::Counter& counter : sketch.counters()) {
+  for (std::size_t i = 0; i < sketch.counters().size(); ++i) {
+    const SpaceSaving::Counter& counter = sketch.counters()[i];
+    const PairText& text = sketch.text(i);
     slice.rows.push_back({.hash = counter.hash,
-                          .rule = std::string(counter.text.rule()),
-                          .key = std::string(counter.text.key()),
-                          .is_secret = counter.text.is_secret(),
+                          .rule = std::string(text.rule()),
+                          .key = std::string(text.key()),
+                          .is_secret = text.is_secret(),
                           .count = counter.count,
                           .over = counter.error,
                           .variance = counter.variance,

@@ -31,7 +31,7 @@ WallTime At(Micros since_1970) { return WallTime{since_1970}; }
 
 void AddTo(SpaceSaving& sketch, std::uint64_t item, std::uint64_t amount, double variance = 0) {
   const auto added = sketch.Add(HashOf(item), amount, variance);
-  if (added.is_new) added.counter.text.Set("rule", std::to_string(item), "", false);
+  if (added.new_text != nullptr) added.new_text->Set("rule", std::to_string(item), "", false);
 }
 
 // Items of which few are frequent.
@@ -115,8 +115,9 @@ TEST(SpaceSavingTest, CountsAreWithinTheirBoundsForEveryItemOfEveryStream) {
     EXPECT_EQ(sketch.total(), total);
     // The guarantee of the algorithm: nothing that is missing has more than its share.
     EXPECT_LE(sketch.MaxAbsent(), total / SpaceSaving::kCounters);
-    for (const SpaceSaving::Counter& counter : sketch.counters()) {
-      const auto item = std::stoull(std::string(counter.text.key()));
+    for (std::size_t i = 0; i < sketch.counters().size(); ++i) {
+      const SpaceSaving::Counter& counter = sketch.counters()[i];
+      const auto item = std::stoull(std::string(sketch.text(i).key()));
       ASSERT_LE(exact[item], counter.count);
       ASSERT_GE(exact[item] + counter.error, counter.count);
     }
@@ -131,8 +132,9 @@ TEST(SpaceSavingTest, IsExactForFewItems) {
       AddTo(sketch, item, item + 1);
   }
   ASSERT_EQ(sketch.counters().size(), SpaceSaving::kCounters);
-  for (const SpaceSaving::Counter& counter : sketch.counters()) {
-    EXPECT_EQ(counter.count, 5 * (std::stoull(std::string(counter.text.key())) + 1));
+  for (std::size_t i = 0; i < SpaceSaving::kCounters; ++i) {
+    EXPECT_EQ(sketch.counters()[i].count,
+              5 * (std::stoull(std::string(sketch.text(i).key())) + 1));
     EXPECT_EQ(counter.error, 0U);
   }
 }

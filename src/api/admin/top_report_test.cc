@@ -22,7 +22,7 @@ void CountConsumers(telemetry::InsightState& state, TopDimension dimension,
   SpaceSaving sketch;
   for (const auto& [key, count] : counts) {
     const auto added = sketch.Add(std::hash<std::string>{}(key) | 1, count);
-    if (added.is_new) added.counter.text.Set("search", key, "", true);
+    if (added.new_text != nullptr) added.new_text->Set("search", key, "", true);
     added.counter.utilization = 0.5F;
   }
   state.top[static_cast<std::size_t>(dimension)].Add(telemetry::SliceOf(sketch, 1, kReportTime),
