@@ -20,7 +20,9 @@ namespace sluice::app {
 namespace {
 
 constexpr int kCommandFailed = 1;
-constexpr Micros kTailInterval = std::chrono::milliseconds(500);
+// The most earlier denials that a server sends before it follows.
+constexpr std::size_t kMostReplayed = 1000;
+constexpr Micros kReconnectPause = std::chrono::seconds(1);
 
 class Target {
  public:
@@ -96,30 +98,60 @@ void PrintDenial(const JsonValue& denial) {
   std::printf("%s\n", Shown(line).c_str());
 }
 
-// Prints JSON lines; returns the sequence number after which the next list begins, or nothing if a
-// line is not JSON.
-std::optional<std::uint64_t> PrintDenials(std::string_view lines, bool json, std::uint64_t last) {
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size());
-    const std::string_view line = lines.substr(0, end);
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-    if (line.empty()) continue;
+// Prints denials, which arrive as lines of JSON in parts of any size.
+class DenialPrinter {
+ public:
+  explicit DenialPrinter(bool json) : json_(json) {}
+
+  // False: a line is not JSON, or nobody reads the output any more.
+  bool Print(std::string_view part) {
+    rest_.append(part);
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+      is_json_ = PrintLine(std::string_view(rest_).substr(begin, end - begin));
+      if (!is_json_) return false;
+    }
+    rest_.erase(0, begin);
+    return std::fflush(stdout) == 0;
+  }
+  [[nodiscard]] bool is_json() const { return is_json_; }
+  // The sequence number of the last denial.
+  [[nodiscard]] std::uint64_t last() const { return last_; }
+  // Forgets a line that did not end: its connection has.
+  void Interrupt() { rest_.clear(); }
+
+ private:
+  // Empty lines show that the server is there.
+  bool PrintLine(std::string_view line) {
+    if (line.empty()) return true;
     JsonDocument document;
     const auto denial = document.Parse(line);
-    if (!denial || !denial->is_object()) return std::nullopt;
-    if (const auto newest = ParseNumber<std::uint64_t>(MemberText(*denial, "last"))) {
-      last = *newest;  // The end of the list.
-      continue;
+    if (!denial || !denial->is_object()) return false;
+    const auto sequence = ParseNumber<std::uint64_t>(MemberText(*denial, "sequence"));
+    if (!sequence) {
+      // The end of a list, or denials that were too many to send.
+      const std::string dropped = MemberText(*denial, "dropped");
+      if (!denial->Find("last") && !dropped.empty()) {
+        std::fprintf(stderr, "%s denials are not shown: there were too many\n",
+                     Shown(dropped).c_str());
+      }
+      return true;
     }
-    if (json) {
+    last_ = *sequence;
+    if (json_) {
       std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
     } else {
       PrintDenial(*denial);
     }
+    return true;
   }
-  std::fflush(stdout);
-  return last;
-}
+
+  const bool json_;
+  bool is_json_ = true;
+  std::uint64_t last_ = 0;
+  std::string rest_;
+};
 
 }  // namespace
 
@@ -143,24 +175,27 @@ int ShowTop(const TopOptions& options) {
   return 0;
 }
 
-// Polls: a poll has all denials since the last one, unless there were more than the server keeps.
+// A server ends a stream after an hour, or when it shuts down: then it is asked again for what
+// follows.
 int TailDenials(const TailOptions& options) {
   auto remote = Remote::Create(options.remote);
   if (!remote) return kCommandFailed;
-  std::string last = std::to_string(options.last);
-  std::uint64_t sequence = 0;
+  DenialPrinter printer(options.remote.json);
+  std::size_t last = options.no_follow ? options.last : std::min(options.last, kMostReplayed);
   for (;;) {
     Target target("/admin/v1/denials");
-    target.Add("follow", "0").Add("rule", options.rule).Add("key", options.key);
-    target.Add("last", last).Add("after", std::to_string(sequence));
-    const auto response = remote->SendSuccessfully({.target = target.text()});
-    if (!response) return kCommandFailed;
-    const auto printed = PrintDenials(response->body, options.remote.json, sequence);
-    if (!printed) return RefuseAnswer();
+    target.Add("follow", options.no_follow ? "0" : "1");
+    target.Add("rule", options.rule).Add("key", options.key);
+    target.Add("last", std::to_string(last)).Add("after", std::to_string(printer.last()));
+    const auto response = remote->StreamSuccessfully(
+        {.target = target.text(), .headers = {{"Accept", "application/x-ndjson"}}},
+        [&printer](std::string_view part) { return printer.Print(part); });
+    if (!printer.is_json()) return RefuseAnswer();
+    if (!response || std::ferror(stdout) != 0) return kCommandFailed;
     if (options.no_follow) return 0;
-    sequence = *printed;
-    last.clear();
-    std::this_thread::sleep_for(kTailInterval);
+    printer.Interrupt();
+    if (printer.last() > 0) last = kMostReplayed;
+    std::this_thread::sleep_for(kReconnectPause);
   }
 }
 

@@ -58,15 +58,27 @@ std::optional<Remote> Remote::Create(const RemoteOptions& options) {
   return std::nullopt;
 }
 
-std::optional<http_client::Response> Remote::Send(const http_client::Request& request) {
-  auto response = client_.Send(request);
+std::optional<http_client::Response> Remote::PrintError(Result<http_client::Response> response) {
   if (response) return std::move(*response);
   std::fprintf(stderr, "%s\n", response.error().message.c_str());
   return std::nullopt;
 }
 
+std::optional<http_client::Response> Remote::Send(const http_client::Request& request) {
+  return PrintError(client_.Send(request));
+}
+
 std::optional<http_client::Response> Remote::SendSuccessfully(const http_client::Request& request) {
-  auto response = Send(request);
+  return PrintFailure(Send(request));
+}
+
+std::optional<http_client::Response> Remote::StreamSuccessfully(
+    const http_client::Request& request, const http_client::HttpClient::ReceiveBody& receive) {
+  return PrintFailure(PrintError(client_.Stream(request, receive)));
+}
+
+std::optional<http_client::Response> Remote::PrintFailure(
+    std::optional<http_client::Response> response) {
   if (!response || response->status / 100 == 2) return response;
   PrintProblem(*response);
   return std::nullopt;

@@ -35,9 +35,15 @@ class Remote {
   std::optional<http_client::Response> Send(const http_client::Request& request);
   /// The same, for requests that must succeed: other statuses than 2xx are printed as errors.
   std::optional<http_client::Response> SendSuccessfully(const http_client::Request& request);
+  /// The same for a response whose body is received as it arrives.
+  std::optional<http_client::Response> StreamSuccessfully(
+      const http_client::Request& request, const http_client::HttpClient::ReceiveBody& receive);
 
  private:
   explicit Remote(http_client::HttpClient client) : client_(std::move(client)) {}
+  static std::optional<http_client::Response> PrintError(Result<http_client::Response> response);
+  static std::optional<http_client::Response> PrintFailure(
+      std::optional<http_client::Response> response);
 
   http_client::HttpClient client_;
 };

@@ -127,7 +127,13 @@ Result<HttpClient> HttpClient::Create(const ClientOptions& options) {
   return HttpClient(std::move(connection));
 }
 
-Result<Response> HttpClient::Send(const Request& request) {
+Result<Response> HttpClient::Send(const Request& request) { return Exchange(request, nullptr); }
+
+Result<Response> HttpClient::Stream(const Request& request, const ReceiveBody& receive) {
+  return Exchange(request, &receive);
+}
+
+Result<Response> HttpClient::Exchange(const Request& request, const ReceiveBody* receive) {
   httplib::Request sent;
   sent.method = request.method;
   sent.path = request.target;
@@ -138,22 +144,33 @@ Result<Response> HttpClient::Send(const Request& request) {
   }
   Response response;
   bool too_large = false;
+  bool ended = false;
   const std::size_t most = connection_->options.max_response_bytes;
+  const auto take_head = [&response](const httplib::Response& head) {
+    response.status = head.status;
+    response.headers.clear();
+    for (const auto& [name, value] : head.headers) response.headers.emplace_back(name, value);
+    return true;
+  };
+  sent.response_handler = take_head;  // Not called for a response without a body.
   sent.content_receiver = [&](const char* data, std::size_t size, std::uint64_t /*offset*/,
                               std::uint64_t /*total*/) {
+    if (receive != nullptr && response.status / 100 == 2) {
+      ended = !(*receive)({data, size});
+      return !ended;
+    }
     too_large = size > most - response.body.size();
     if (!too_large) response.body.append(data, size);
     return !too_large;
   };
   const httplib::Result result = connection_->client.send(sent);
-  if (!result) {
+  if (!result && !ended) {
     const std::string why = too_large
                                 ? "the response has more than " + std::to_string(most) + " bytes"
                                 : Describe(result.error());
     return Error{ErrorCode::kStoreUnavailable, connection_->options.server + ": " + why};
   }
-  response.status = result->status;
-  for (const auto& [name, value] : result->headers) response.headers.emplace_back(name, value);
+  if (result) take_head(*result);
   return response;
 }
 

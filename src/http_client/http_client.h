@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,9 +60,16 @@ class HttpClient {
   /// there is no response; the message names the server and the reason.
   Result<Response> Send(const Request& request);
 
+  /// Receives a part of a body. Returns false to end the response.
+  using ReceiveBody = std::function<bool(std::string_view bytes)>;
+  /// The same, but the body of a response with a status of 2xx goes to `receive` part by part, as
+  /// it arrives and however long it is. A response that `receive` ends is not an error.
+  Result<Response> Stream(const Request& request, const ReceiveBody& receive);
+
  private:
   struct Connection;
   explicit HttpClient(std::unique_ptr<Connection> connection);
+  Result<Response> Exchange(const Request& request, const ReceiveBody* receive);
 
   std::unique_ptr<Connection> connection_;
 };

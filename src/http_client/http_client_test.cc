@@ -1,6 +1,8 @@
 #include "http_client/http_client.h"
 
+#include <future>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -85,6 +87,58 @@ TEST(HttpClient, RefusesAResponseThatIsTooLarge) {
   const auto response = client->Send({.target = "/"});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().message, peer.url() + ": the response has more than 1000 bytes");
+}
+
+TEST(HttpClient, StreamsABodyAsItArrives) {
+  TestServer peer;
+  std::promise<void> first_received;
+  auto received_future = first_received.get_future();
+  peer.server.Get("/lines", [&](const httplib::Request&, httplib::Response& response) {
+    response.set_chunked_content_provider("text/plain", [&](std::size_t, httplib::DataSink& sink) {
+      sink.write("first\n", 6);
+      received_future.wait();  // The rest is sent only after the client has the first part.
+      sink.write(std::string(2000, 'x').data(), 2000);
+      sink.done();
+      return true;
+    });
+  });
+  peer.server.Get("/error", [](const httplib::Request&, httplib::Response& response) {
+    response.status = 403;
+    response.set_content("no", "text/plain");
+  });
+  auto client = HttpClient::Create({.server = peer.url(), .max_response_bytes = 1000});
+  ASSERT_TRUE(client);
+  std::string body;
+  const auto response = client->Stream({.target = "/lines"}, [&](std::string_view part) {
+    if (body.empty()) first_received.set_value();
+    body += part;
+    return true;
+  });
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->Header("content-type"), "text/plain");
+  EXPECT_EQ(body, "first\n" + std::string(2000, 'x'));
+  // The body of an error is that of the response.
+  const auto refused = client->Stream({.target = "/error"}, [](std::string_view /*part*/) {
+    ADD_FAILURE() << "received a part";
+    return true;
+  });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_EQ(refused->body, "no");
+}
+
+TEST(HttpClient, AReceiverEndsAStream) {
+  TestServer peer;
+  peer.server.Get("/", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("some text", "text/plain");
+  });
+  auto client = HttpClient::Create({.server = peer.url()});
+  ASSERT_TRUE(client);
+  const auto response =
+      client->Stream({.target = "/"}, [](std::string_view /*part*/) { return false; });
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 200);
 }
 
 TEST(HttpClient, NamesTheServerThatDoesNotAnswer) {

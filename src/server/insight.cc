@@ -27,7 +27,7 @@ constexpr std::uint64_t kPublishSeconds = 5;
 /// A viewer, shared by its loop and the collecting thread.
 struct Insight::Viewer {
   Viewer(net::Loop& its_loop, api::DenialFilter its_filter, identity::Principal its_principal,
-         std::size_t its_replay)
+         api::DenialReplay its_replay)
       : loop(its_loop),
         filter(std::move(its_filter)),
         principal(std::move(its_principal)),
@@ -36,7 +36,7 @@ struct Insight::Viewer {
   net::Loop& loop;
   const api::DenialFilter filter;
   const identity::Principal principal;
-  const std::size_t replay;
+  const api::DenialReplay replay;
   std::function<void(const api::DenialBatch&)> deliver;  ///< Of its loop's thread; empty: it left.
   std::atomic<bool> gone{false};
   std::atomic<bool> is_delivering{false};  ///< A batch waits for its loop.
@@ -156,8 +156,8 @@ bool Insight::Run(net::Loop& caller, std::function<void(api::InsightReader&)> ta
 }
 
 std::unique_ptr<api::DenialSubscription> Insight::Watch(
-    net::Loop& caller, api::DenialFilter filter, identity::Principal principal, std::size_t replay,
-    std::function<void(const api::DenialBatch&)> deliver) {
+    net::Loop& caller, api::DenialFilter filter, identity::Principal principal,
+    api::DenialReplay replay, std::function<void(const api::DenialBatch&)> deliver) {
   if (phase_.load() != Phase::kCollecting) return nullptr;
   if (viewer_count_->fetch_add(1) >= shared_.config.denials.max_viewers) {
     viewer_count_->fetch_sub(1);
@@ -347,7 +347,11 @@ void Insight::Replay(Viewer& viewer) {
   std::vector<const telemetry::DecisionRing::Entry*> chosen;
   telemetry::ReadDecision read;
   const auto& entries = state_.denials.entries();
-  for (std::size_t i = entries.size(); i-- > 0 && chosen.size() < viewer.replay;) {
+  // A number that was never used is that of a process before this one.
+  const std::uint64_t after =
+      viewer.replay.after > state_.denials.last() ? 0 : viewer.replay.after;
+  for (std::size_t i = entries.size(); i-- > 0 && chosen.size() < viewer.replay.most;) {
+    if (entries[i].sequence <= after) break;
     telemetry::ReadRecord(entries[i].bytes, read);
     if (viewer.filter.Matches(read.record)) chosen.push_back(&entries[i]);
   }
@@ -360,7 +364,7 @@ void Insight::Replay(Viewer& viewer) {
 
 void Insight::Offer(Viewer& viewer, Rendered& denial) {
   if (viewer.gone.load() || !viewer.filter.Matches(denial.record())) return;
-  if (viewer.batch.denials.size() >= std::max(kMaxDenialsPerTick, viewer.replay)) {
+  if (viewer.batch.denials.size() >= std::max(kMaxDenialsPerTick, viewer.replay.most)) {
     ++viewer.batch.dropped;
     return;
   }

@@ -83,7 +83,7 @@ class Insight {
            std::function<void()> done);
   std::unique_ptr<api::DenialSubscription> Watch(
       net::Loop& caller, api::DenialFilter filter, identity::Principal principal,
-      std::size_t replay, std::function<void(const api::DenialBatch&)> deliver);
+      api::DenialReplay replay, std::function<void(const api::DenialBatch&)> deliver);
 
  private:
   struct Viewer;
@@ -151,7 +151,7 @@ class LoopInsightServices final : public api::InsightServices {
     return insight_.Run(loop_, std::move(task), std::move(done));
   }
   std::unique_ptr<api::DenialSubscription> Watch(
-      api::DenialFilter filter, identity::Principal principal, std::size_t replay,
+      api::DenialFilter filter, identity::Principal principal, api::DenialReplay replay,
       std::function<void(const api::DenialBatch&)> deliver) override {
     return insight_.Watch(loop_, std::move(filter), std::move(principal), replay,
                           std::move(deliver));

@@ -1,6 +1,5 @@
 """What operators see of recent calls: consumers, denials, ids of denials, the decision log, time series."""
 
-import concurrent.futures
 import json
 import os
 import signal
@@ -198,20 +197,46 @@ class Denials(InsightTest):
         url = f"http://127.0.0.1:{server.http}"
         completed = run_sluice("tail", "--server", url, "--no-follow")
         self.assertRegex(completed.stdout, r"^\S+Z  denied  search \(.*\)  alice  passes in \d+ ms  .*\n$")
+
+    def test_tail_follows_the_stream_and_connects_again(self):
+        server = self.serve(rules=RULES)
+        url = f"http://127.0.0.1:{server.http}"
         with subprocess.Popen(
-            [os.environ["SLUICE"], "tail", "--server", url, "--json", "--last", "0"], stdout=subprocess.PIPE
-        ) as tail:
-            wait_until(lambda: server.metric("rate_limiter_calls_total") >= 0)
-            self.deny(server, "bob")
-            line = ""
-            # The first poll may come after the denial, which it then does not print.
-            with concurrent.futures.ThreadPoolExecutor() as pool:
-                reading = pool.submit(tail.stdout.readline)
-                while not reading.done():
-                    check(server, "bob")
-                line = reading.result(TIMEOUT)
-            self.assertEqual(json.loads(line)["key"], "bob")
-            tail.terminate()
+            [os.environ["SLUICE"], "tail", "--server", url, "--json", "--last", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as tail:  # fmt: skip
+            wait_until(lambda: server.metric("rate_limiter_denial_viewers") == 1)
+            self.deny(server, "bob", 2)
+            self.assertEqual([json.loads(tail.stdout.readline())["key"] for _ in range(2)], ["bob", "bob"])
+            self.assertEqual(server.stop(), 0)
+            # The server is gone: there is nothing to connect to.
+            self.assertEqual(tail.stdout.read(), b"")
+            self.assertEqual(tail.wait(TIMEOUT), 1)
+            self.assertIn(b"can't connect", tail.stderr.read())
+
+    def test_a_viewer_that_connects_again_misses_nothing(self):
+        server = self.serve(rules=RULES)
+        self.deny(server, "alice", 3)
+        wait_until(lambda: len(self.denials(server)) == 3)
+
+        def events(header, newest):
+            """Causes the denial with the number `newest`, and returns the numbers of all that a new viewer gets."""
+            with server.connect(server.http) as stream:
+                request = b"GET /admin/v1/denials HTTP/1.0\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                stream.sendall(request + header + b"\r\n")
+                wait_until(lambda: server.metric("rate_limiter_denial_viewers") == 1)
+                check(server, "alice")
+                received = b""
+                while f"id: {newest}\n".encode() not in received:
+                    received += stream.recv(65536)
+            wait_until(lambda: server.metric("rate_limiter_denial_viewers") == 0)
+            return [int(part.split("\n")[0]) for part in received.decode().split("id: ")[1:]]
+
+        self.assertEqual(events(b"Last-Event-ID: 1\r\n", 4), [2, 3, 4])
+        self.assertEqual(events(b"", 5), [5])
+        self.assertEqual(events(b"Last-Event-ID: nonsense\r\n", 6), [6])
+        # Of a process before this one: everything that this one knows.
+        self.assertEqual(events(b"Last-Event-ID: 1000000\r\n", 7), [1, 2, 3, 4, 5, 6, 7])
 
 
 class DenialIds(InsightTest):

@@ -13,6 +13,7 @@
 #include "api/http/stream.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/parse_number.h"
 
 /// The denials of this node, as a list and as they happen: /admin/v1/denials.
 namespace sluice::api {
@@ -34,7 +35,7 @@ enum class DenialFormat : std::uint8_t { kEvents, kLines };
 class DenialStream final : public HttpStream {
  public:
   DenialStream(InsightServices& insight, DenialFilter filter, identity::Principal principal,
-               std::size_t replay, DenialFormat format, Micros heartbeat)
+               DenialReplay replay, DenialFormat format, Micros heartbeat)
       : format_(format), heartbeat_(heartbeat) {
     subscription_ = insight.Watch(std::move(filter), std::move(principal), replay,
                                   [this](const DenialBatch& batch) { Deliver(batch); });
@@ -150,6 +151,14 @@ void RunDenials(HttpExchange& exchange) {
   std::size_t after = 0;
   query.Number("after", 0, std::numeric_limits<std::int64_t>::max(), after);
   if (query.refused()) return;
+  // An event source that connects again goes on where it was.
+  if (const wire::HttpHeader* const header = exchange.request.Find("last-event-id")) {
+    const auto id = ParseNumber<std::uint64_t>(header->value);
+    if (id && *id > after) {
+      after = *id;
+      last = std::max(last, kMaxReplay);
+    }
+  }
   InsightServices* const insight = exchange.admin().insight();
   if (insight == nullptr) return exchange.Refuse({.code = ProblemCode::kNotFound});
   if (follow == 0) return RunList(exchange, std::move(filter), last, after);
@@ -158,7 +167,7 @@ void RunDenials(HttpExchange& exchange) {
   const Micros idle = exchange.services().idle_timeout();
   const Micros heartbeat = idle > Micros{0} ? std::min(kMaxHeartbeat, idle / 3) : kMaxHeartbeat;
   auto stream = std::make_unique<DenialStream>(
-      *insight, std::move(filter), exchange.principal(), last,
+      *insight, std::move(filter), exchange.principal(), DenialReplay{.most = last, .after = after},
       events ? DenialFormat::kEvents : DenialFormat::kLines, heartbeat);
   if (!stream->is_watching()) {
     return exchange.Refuse({.code = ProblemCode::kBusy,

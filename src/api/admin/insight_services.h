@@ -19,6 +19,12 @@ struct InsightReader {
   DenialWriter& denials;
 };
 
+/// The earlier denials with which a viewer begins.
+struct DenialReplay {
+  std::size_t most = 0;      ///< The newest so many,
+  std::uint64_t after = 0;   ///< and only those after this sequence number.
+};
+
 /// Denials for one viewer since the last batch.
 struct DenialBatch {
   std::vector<std::pair<std::uint64_t, std::string>> denials{};  ///< Sequence number and JSON.
@@ -41,11 +47,11 @@ class InsightServices {
   /// if too many tasks wait; neither runs then, or if the server stops first.
   virtual bool Run(std::function<void(InsightReader& reader)> task, std::function<void()> done) = 0;
 
-  /// Calls `deliver` on this loop with denials as they happen, beginning with the last `replay` of
-  /// the ring. A batch that is not delivered yet holds back the next: denials are dropped
+  /// Calls `deliver` on this loop with denials as they happen, beginning with some of the ring. A
+  /// batch that is not delivered yet holds back the next: denials are dropped
   /// meanwhile. Null: there are as many viewers as may be.
   virtual std::unique_ptr<DenialSubscription> Watch(
-      DenialFilter filter, identity::Principal principal, std::size_t replay,
+      DenialFilter filter, identity::Principal principal, DenialReplay replay,
       std::function<void(const DenialBatch& batch)> deliver) = 0;
 };
 

@@ -28,7 +28,7 @@ class OneViewer final : public InsightServices {
     return false;
   }
   std::unique_ptr<DenialSubscription> Watch(
-      DenialFilter filter, identity::Principal /*principal*/, std::size_t /*replay*/,
+      DenialFilter filter, identity::Principal /*principal*/, DenialReplay /*replay*/,
       std::function<void(const DenialBatch&)> deliver) override {
     if (is_full) return nullptr;
     last_filter = std::move(filter);
