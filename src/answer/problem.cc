@@ -75,7 +75,7 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kIdempotencyConflict, "IDEMPOTENCY_CONFLICT", 409,
      "the Idempotency-Key was used for another request"},
     {kPreconditionFailed, "PRECONDITION_FAILED", 412,
-     "another version of the rules is current; nothing was changed"},
+     "another version of what is to be changed is current; nothing was changed"},
     {kBodyTooLarge, "BODY_TOO_LARGE", 413, "the body is too large"},
     {kUriTooLong, "URI_TOO_LONG", 414, "the request line is too long"},
     {kUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", 415,

@@ -26,9 +26,18 @@ bool AnyTag(std::string_view if_match, Use use) {
 }  // namespace
 
 bool MatchesTag(std::string_view if_match, const VersionRef& version) {
-  const std::string tag = EntityTag(version);
+  return MatchesTag(if_match, EntityTag(version));
+}
+
+bool MatchesTag(std::string_view if_match, std::string_view tag) {
   return AnyTag(if_match,
                 [&](std::string_view candidate) { return candidate == "*" || candidate == tag; });
+}
+
+// Not of the text: clients that see keys shortened could guess the rest of them.
+std::string RecordTag(std::uint64_t sequence, WallTime time) {
+  return '"' + std::to_string(sequence) + '-' + std::to_string(time.time_since_epoch().count()) +
+         '"';
 }
 
 VersionId NamedVersion(std::string_view if_match) {

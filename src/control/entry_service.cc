@@ -41,6 +41,7 @@ std::vector<RecordWrite> WritesOf(const EntryChange& change) {
     write.id = id;
     write.remove = true;
   }
+  if (writes.size() == 1) writes.front().expected = change.expected;
   return writes;
 }
 
@@ -161,11 +162,16 @@ EntryChangeResult EntryService::Change(RecordService& records, const EntryChange
     return result;
   }
   const RecordWriteResult& written = changed->written;
+  if (written.outcome == RecordWriteOutcome::kConflict) {
+    result.outcome = EntryOutcome::kConflict;
+    return result;
+  }
   if (written.outcome != RecordWriteOutcome::kWritten) {
     result.outcome = EntryOutcome::kTooMany;
     result.message = "the control store has no room for more entries";
     return result;
   }
+  result.first_sequence = written.first_sequence;
   result.cursor = written.cursor;
   result.replicated = written.replicated;
   return result;

@@ -25,12 +25,16 @@ struct EntryChange {
   std::vector<match::Entry> put{};
   std::vector<std::string> remove{};
   bool dry_run = false;  ///< Checks everything, writes nothing.
+  /// Of a change of one entry: the sequence number that its record must have now; 0: there must be
+  /// none. Not set: any.
+  std::optional<std::uint64_t> expected{};
   RecordAudit audit{};
 };
 
 enum class EntryOutcome : std::uint8_t {
   kDone,
   kNotFound,  ///< There is no entry to remove; `message` is its id.
+  kConflict,  ///< The record is not the expected one.
   kTooMany,   ///< `message` says of what.
   kFailed,    ///< The control store could not be written: `message`.
 };
@@ -41,6 +45,7 @@ struct EntryChangeResult {
   std::size_t created = 0;
   std::size_t replaced = 0;
   std::size_t removed = 0;
+  std::uint64_t first_sequence = 0;  ///< Of the records that were written.
   RecordCursor cursor{};             ///< Nodes that have it have the change.
   std::optional<bool> replicated{};  ///< Whether a replica has it; not set: there is none.
 };

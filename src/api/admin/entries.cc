@@ -16,6 +16,7 @@
 #include "base/parse_number.h"
 #include "base/timestamp.h"
 #include "base/url.h"
+#include "control/entity_tag.h"
 #include "control/entry_service.h"
 #include "control/propagation.h"
 #include "control/record.h"
@@ -33,6 +34,7 @@ using match::LiveEntry;
 
 constexpr std::size_t kMostPerPage = 1000;
 constexpr Micros kLongestEntryWait = std::chrono::seconds(30);
+constexpr std::size_t kLongestTags = 1024;
 
 struct ChangeOptions {
   bool dry_run = false;
@@ -142,6 +144,9 @@ TaskReply ReplyOf(ControlServices& services, const EntryContext& context,
     reply.status = propagation->complete() ? 200 : 202;
   }
   json.EndObject();
+  if (!request.dry_run && !request.is_batch && !request.put.empty()) {
+    reply.entity_tag = control::RecordTag(result.first_sequence, result.cursor.time);
+  }
   return reply;
 }
 
@@ -224,6 +229,23 @@ std::shared_ptr<PendingChange> BeginChange(HttpExchange& exchange) {
   return pending;
 }
 
+// The same for one entry, which the request may want to be in a certain state.
+std::shared_ptr<PendingChange> BeginConditionalChange(HttpExchange& exchange) {
+  auto pending = BeginChange(exchange);
+  if (!pending) return nullptr;
+  for (const auto& [name, header] : {std::pair{"if-match", &EntryChangeRequest::if_match},
+                                     {"if-none-match", &EntryChangeRequest::if_none_match}}) {
+    const wire::HttpHeader* const found = exchange.request.Find(name);
+    if (found == nullptr) continue;
+    if (found->value.size() > kLongestTags) {
+      exchange.Refuse(BadEntryParameter(name, "is too long"));
+      return nullptr;
+    }
+    pending->request.*header = std::string(found->value);
+  }
+  return pending;
+}
+
 std::optional<std::string> ReadEntryId(HttpExchange& exchange) {
   auto id = ReadPathParameter(exchange, "id");
   if (!id || match::IsEntryId(*id)) return id;
@@ -274,7 +296,7 @@ bool ReadListQuery(HttpExchange& exchange, control::EntryQuery& query) {
 void RunPutEntry(HttpExchange& exchange) {
   const auto id = ReadEntryId(exchange);
   if (!id) return;
-  const auto pending = BeginChange(exchange);
+  const auto pending = BeginConditionalChange(exchange);
   if (!pending) return;
   RunTask(exchange, TaskKind::kRecords, [pending, id = *id](ControlServices& services) {
     JsonDocument document;
@@ -291,7 +313,7 @@ void RunPutEntry(HttpExchange& exchange) {
 void RunDeleteEntry(HttpExchange& exchange) {
   auto id = ReadEntryId(exchange);
   if (!id) return;
-  const auto pending = BeginChange(exchange);
+  const auto pending = BeginConditionalChange(exchange);
   if (!pending) return;
   pending->request.remove.push_back(*std::move(id));
   RunTask(exchange, TaskKind::kRecords,
@@ -318,6 +340,7 @@ void RunGetEntry(HttpExchange& exchange) {
             TaskReply reply;
             JsonWriter json(reply.body);
             AppendEntry(*found, principal, json);
+            reply.entity_tag = TagOfEntry(services, id);
             return reply;
           });
 }

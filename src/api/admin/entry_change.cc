@@ -4,6 +4,7 @@
 
 #include "api/admin/admin_services.h"
 #include "api/admin/key_text.h"
+#include "control/entity_tag.h"
 
 namespace sluice::api {
 namespace {
@@ -68,7 +69,51 @@ std::optional<Problem> ProblemOfPut(const EntryContext& context, const EntryChan
   return problem;
 }
 
+// What is there already may be more than the client may change.
+std::optional<Problem> ProblemOfReplaced(ControlServices& services, const EntryContext& context,
+                                         const std::string& id) {
+  const auto found = services.entries.Find(id);
+  if (found == nullptr) return std::nullopt;
+  if (!context.principal.Covers(found->entry.rule)) {
+    return Problem{.code = ProblemCode::kForbidden,
+                   .field = "id",
+                   .detail = "the entry " + id + " exists, and the token is for rules that begin with " +
+                             context.principal.scope};
+  }
+  if (match::FitsEveryCall(found->entry) && !context.principal.Has(identity::Role::kEditor)) {
+    return Problem{.code = ProblemCode::kForbidden,
+                   .field = "id",
+                   .detail = "the entry " + id +
+                             " exists and fits every call: changing it needs the role editor"};
+  }
+  return std::nullopt;
+}
+
+// Sets the record that the change expects. Returns the problem of a precondition that does not hold.
+std::optional<Problem> ReadPreconditions(ControlServices& services,
+                                         const EntryChangeRequest& request,
+                                         std::optional<std::uint64_t>& expected) {
+  if (!request.if_match && !request.if_none_match) return std::nullopt;
+  const std::string& id = request.put.empty() ? request.remove.front() : request.put.front().id;
+  const auto record = services.records.Find(control::RecordKind::kEntry, id);
+  const std::string tag = record ? control::RecordTag(record->sequence, record->time) : "";
+  const bool holds =
+      (!request.if_match || (record && control::MatchesTag(*request.if_match, tag))) &&
+      (!request.if_none_match || !record || !control::MatchesTag(*request.if_none_match, tag));
+  if (!holds) {
+    return Problem{.code = ProblemCode::kPreconditionFailed,
+                   .detail = record ? "the entry was changed" : "there is no such entry"};
+  }
+  expected = record ? record->sequence : 0;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string TagOfEntry(ControlServices& services, const std::string& id) {
+  const auto record = services.records.Find(control::RecordKind::kEntry, id);
+  return record ? control::RecordTag(record->sequence, record->time) : std::string();
+}
 
 match::EntryDefaults EntryContext::Defaults() const {
   match::EntryDefaults defaults{.now = now, .author = origin.author};
@@ -111,19 +156,24 @@ EntryChangeReply ChangeEntries(ControlServices& services, const EntryContext& co
                                const EntryChangeRequest& request) {
   for (std::size_t i = 0; i < request.put.size(); ++i) {
     if (auto problem = ProblemOfPut(context, request, i)) return {.problem = std::move(problem)};
+    if (auto problem = ProblemOfReplaced(services, context, request.put[i].id)) {
+      problem->field = FieldOf(request, i, problem->field);
+      return {.problem = std::move(problem)};
+    }
   }
   for (const std::string& id : request.remove) {
-    const auto found = services.entries.Find(id);
-    if (found == nullptr) continue;
-    if (context.principal.Covers(found->entry.rule)) continue;
-    return {.problem = Problem{
-                .code = ProblemCode::kForbidden,
-                .field = "rule",
-                .detail = "the token is for rules that begin with " + context.principal.scope}};
+    if (auto problem = ProblemOfReplaced(services, context, id)) {
+      return {.problem = std::move(problem)};
+    }
+  }
+  std::optional<std::uint64_t> expected;
+  if (auto problem = ReadPreconditions(services, request, expected)) {
+    return {.problem = std::move(problem)};
   }
   control::EntryChange change{.put = request.put,
                               .remove = request.remove,
                               .dry_run = request.dry_run,
+                              .expected = expected,
                               .audit = {.origin = context.origin,
                                         .action = request.put.empty() ? "entry.delete"
                                                   : request.is_batch  ? "entry.batch"
@@ -136,6 +186,10 @@ EntryChangeReply ChangeEntries(ControlServices& services, const EntryContext& co
       break;
     case EntryOutcome::kNotFound:
       reply.problem = Problem{.code = ProblemCode::kEntryNotFound, .field = "id"};
+      break;
+    case EntryOutcome::kConflict:
+      reply.problem = Problem{.code = ProblemCode::kPreconditionFailed,
+                              .detail = "the entry was changed at the same time"};
       break;
     case EntryOutcome::kTooMany:
       reply.problem = Problem{.code = ProblemCode::kTooManyEntries, .detail = reply.result.message};

@@ -43,12 +43,18 @@ struct EntryChangeRequest {
   std::vector<std::string> remove{};
   bool is_batch = false;  ///< Fields of errors begin with "entries[3]".
   bool dry_run = false;
+  /// Of a change of one entry: the headers If-Match and If-None-Match; not set: there is none.
+  std::optional<std::string> if_match{};
+  std::optional<std::string> if_none_match{};
 };
 
 struct EntryChangeReply {
   std::optional<Problem> problem{};  ///< Set: nothing was changed.
   control::EntryChangeResult result{};
 };
+
+/// Returns the entity tag of an entry; empty: there is no such entry.
+[[nodiscard]] std::string TagOfEntry(ControlServices& services, const std::string& id);
 
 /// Checks a change against the principal's role and scope and the rules, and makes it.
 [[nodiscard]] EntryChangeReply ChangeEntries(ControlServices& services, const EntryContext& context,

@@ -5,7 +5,9 @@
 #include "algo/algorithm_info.h"
 #include "answer/http_answer.h"
 #include "api/admin/admin_services.h"
+#include "api/admin/insight_services.h"
 #include "api/admin/key_json.h"
+#include "api/admin/top_report.h"
 #include "api/http/call_fields.h"
 #include "api/http/check_body.h"
 #include "api/http/json_body.h"
@@ -13,6 +15,7 @@
 #include "api/http/routes.h"
 #include "base/json_writer.h"
 #include "base/labels.h"
+#include "base/timestamp.h"
 #include "match/entry_text.h"
 #include "match/explain.h"
 
@@ -21,6 +24,17 @@ namespace sluice::api {
 namespace {
 
 using limiter::CheckRequest;
+using telemetry::TopRow;
+
+constexpr telemetry::TopWindow kRecentWindow = telemetry::TopWindow::kTenMinutes;
+
+// What a lookup keeps until its answer.
+struct Lookup {
+  KeyDetail detail = KeyDetail::kShortened;
+  bool has_recent = false;
+  TopReport allowed{};  ///< Of this node, in kRecentWindow.
+  TopReport denied{};
+};
 
 // Explaining takes about a microsecond per rule, on the event loop.
 constexpr std::size_t kMostRulesExplained = 2000;
@@ -30,8 +44,41 @@ std::string_view NameOf(match::Listed listed) {
   return listed == match::Listed::kAllowed ? "allow" : "deny";
 }
 
+// A consumer that has no row may have as much as the bound of those that are absent.
+void AppendRecentCount(std::string_view name, const TopReport& report,
+                       const telemetry::PairText& wanted, JsonWriter& json) {
+  std::uint64_t count = 0;
+  std::uint64_t error = report.slice.max_absent;
+  for (const TopRow& row : report.slice.rows) {
+    if (row.rule != wanted.rule() || row.key != wanted.key()) continue;
+    count = row.count;
+    error = row.Error();
+    break;
+  }
+  json.Key(name).BeginObject();
+  json.Key("count").Uint(count);
+  json.Key("error").Uint(error);
+  json.EndObject();
+}
+
+void AppendRecent(const Lookup& lookup, std::string_view rule, const Key& key, JsonWriter& json) {
+  json.Key("recent");
+  if (!lookup.has_recent) {
+    json.Null();
+    return;
+  }
+  telemetry::PairText wanted;
+  wanted.Set(rule, key.tag, key.rest, false);
+  json.BeginObject();
+  json.Key("window").String(LabelOf(kRecentWindow));
+  json.Key("from").String(FormatTimestamp(lookup.denied.from));
+  AppendRecentCount("allowed", lookup.allowed, wanted, json);
+  AppendRecentCount("denied", lookup.denied, wanted, json);
+  json.EndObject();
+}
+
 void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminServices& admin,
-                          KeyDetail detail, JsonWriter& json) {
+                          const Lookup& lookup, JsonWriter& json) {
   const store::KeyUse& use = check.uses()[i];
   const match::MatchedLimit& matched = check.matched(i);
   const store::Inspection& inspection = check.inspection(i);
@@ -39,7 +86,7 @@ void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminService
   json.Key("rule").String(matched.rule->id);
   json.Key("name").String(matched.limit->name);
   json.Key("type").String(matched.limit->type);
-  AppendKeyValues(use.key, detail, json);
+  AppendKeyValues(use.key, lookup.detail, json);
   json.Key("algorithm").String(algo::InfoOf(use.limit->algorithm()).public_name);
   json.Key("shadow").Bool(use.mode == Mode::kShadow);
   json.Key("rejects_all").Bool(matched.limit->reject_all);
@@ -56,6 +103,7 @@ void AppendInspectedLimit(const CheckRequest& check, std::size_t i, AdminService
                    json);
   json.Key("leased").Int(inspection.leased);
   AppendSeenTimes(admin.FindSeen(use.key), json);
+  AppendRecent(lookup, matched.rule->id, use.key, json);
   json.EndObject();
 }
 
@@ -119,7 +167,7 @@ void AnswerLookup(HttpCall& call, std::string& out) {
   if (!WasDone(call, out)) return;
   CheckRequest& check = call.part(0).check;
   ServerServices& services = call.loop.services();
-  const KeyDetail detail = *static_cast<const KeyDetail*>(call.kept.get());
+  const auto& lookup = *static_cast<const Lookup*>(call.kept.get());
   wire::HttpResponse response(out, 200, services.http_date(), call.response_options);
   JsonWriter json(response.BeginBody("application/json"));
   json.BeginObject();
@@ -128,10 +176,10 @@ void AnswerLookup(HttpCall& call, std::string& out) {
   listed == match::Listed::kNo ? json.Null() : json.String(NameOf(listed));
   json.Key("limits").BeginArray();
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    AppendInspectedLimit(check, i, services.admin(), detail, json);
+    AppendInspectedLimit(check, i, services.admin(), lookup, json);
   }
   json.EndArray();
-  AppendEntries(call.loop, check, detail, json);
+  AppendEntries(call.loop, check, lookup.detail, json);
   if (const auto rules = services.admin().rules().Active().value) {
     AppendExplanation(check, *rules, services.limiter().RuleTime(services.now()), json);
   }
@@ -148,10 +196,25 @@ void RunLookUpKey(HttpExchange& exchange) {
   HttpCall& call = exchange.MakeCall(AnswerLookup);
   HttpCall::Part& part = call.Add();
   part.check.operation = store::Operation::kInspect;
-  call.kept = std::make_shared<KeyDetail>(DetailFor(exchange));
+  const auto lookup = std::make_shared<Lookup>();
+  lookup->detail = DetailFor(exchange);
+  call.kept = lookup;
   if (!body->Only({"attributes", "key"}) || !ReadCaller(exchange, *body, part)) {
-    exchange.RefuseCall(problem);
+    return exchange.RefuseCall(problem);
   }
+  InsightServices* const insight = exchange.admin().insight();
+  if (insight == nullptr) return;
+  // Without the counts if too many tasks wait.
+  call.work = [insight, lookup](const std::function<void()>& done) {
+    const bool runs = insight->Run(
+        [lookup](InsightReader& reader) {
+          lookup->has_recent = true;
+          lookup->allowed = ReportOf(reader.state, TopBy::kAllowed, kRecentWindow);
+          lookup->denied = ReportOf(reader.state, TopBy::kDenied, kRecentWindow);
+        },
+        done);
+    if (!runs) done();
+  };
 }
 
 }  // namespace sluice::api

@@ -35,6 +35,11 @@ std::optional<simulate::KeyText> ReadKeyText(HttpExchange& exchange) {
 void RunGetTraffic(HttpExchange& exchange) {
   const auto keys = ReadKeyText(exchange);
   if (!keys) return;
+  if (*keys == simulate::KeyText::kPlain && !exchange.principal().Has(Role::kAdmin)) {
+    return exchange.Refuse({.code = ProblemCode::kForbidden,
+                            .field = "keys",
+                            .detail = "keys=plain needs the role admin"});
+  }
   RunRuleTask(
       exchange, TaskKind::kRead,
       [keys = *keys, now = exchange.services().now(),

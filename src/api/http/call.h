@@ -35,8 +35,8 @@ struct HttpCall final : CheckCall {
   bool was_settled = false;         ///< Settlements: for some limit, another total holds.
   std::vector<std::string> labels;  ///< Descriptors: how the answer of each begins.
   bool is_long = false;
-  /// Instead of checks: starts work of the server that is done elsewhere. It runs `done` on this
-  /// loop, in a later turn, and leaves its result for `answer`.
+  /// Starts work of the server that is done elsewhere, before the call's checks if it has some. It
+  /// runs `done` on this loop, in a later turn, and leaves its result for `answer`.
   std::function<void(std::function<void()> done)> work;
   std::shared_ptr<const void> result;
   MetricsFormat metrics_format = MetricsFormat::kPrometheus;

@@ -199,8 +199,8 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
     ReplyNow() += out;
     return out.clear();
   }
-  if (exchange.call->work) return AwaitWork(std::move(exchange.call));
   SetTimeout(request, *exchange.call);
+  if (exchange.call->work) return AwaitWork(std::move(exchange.call));
   Submit(*exchange.call.release());  // GiveBack owns it again.
 }
 
@@ -299,16 +299,30 @@ void HttpSession::WriteReply(CheckCall& base, std::string& out) {
 void HttpSession::AwaitWork(std::unique_ptr<HttpCall> call) {
   Await(*call);
   awaits_work_ = true;
+  const auto work = std::exchange(call->work, nullptr);
   // Shared, since a std::function can be copied. Dropped with it, if the server ends before.
-  const std::shared_ptr<HttpCall> shared_call(std::move(call));
-  const auto work = std::exchange(shared_call->work, nullptr);
-  work([shared_call] {
-    auto* const session = static_cast<HttpSession*>(shared_call->session);
-    if (session == nullptr) return;
-    session->awaits_work_ = false;
-    session->Finish(*shared_call);
+  struct Waiting {
+    std::unique_ptr<HttpCall> call;
+    bool has_begun = false;  // Work that can't begin is done at once, while this session runs.
+    bool is_done = false;
+  };
+  const auto waiting = std::make_shared<Waiting>(Waiting{.call = std::move(call)});
+  work([waiting] {
+    waiting->is_done = true;
+    auto* const session = static_cast<HttpSession*>(waiting->call->session);
+    if (!waiting->has_begun || session == nullptr) return;
+    session->WorkDone(std::move(waiting->call));
+    session->DecideBatch();
     session->GoOn();
   });
+  waiting->has_begun = true;
+  if (waiting->is_done) WorkDone(std::move(waiting->call));
+}
+
+void HttpSession::WorkDone(std::unique_ptr<HttpCall> call) {
+  awaits_work_ = false;
+  if (call->size() == 0) return Finish(*call);
+  Submit(*call.release());  // GiveBack owns it again.
 }
 
 }  // namespace sluice::api

@@ -61,6 +61,7 @@ class HttpSession final : public CallSession, private StreamSink {
   bool Write(std::string_view bytes) override;
   void End() override;
   void AwaitWork(std::unique_ptr<HttpCall> call);
+  void WorkDone(std::unique_ptr<HttpCall> call);
   void WriteReply(CheckCall& call, std::string& out) override;
   void Refuse(const Problem& problem, const wire::HttpResponseOptions& options);
   [[nodiscard]] Access CheckAccess(const wire::HttpRequest& request, const HttpRoute& route) const;

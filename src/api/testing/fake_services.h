@@ -38,6 +38,9 @@ class FakeServices final : public ServerServices, public AdminServices, private 
   WallTime now() override { return clock.Now(); }
   std::string_view http_date() override { return date_.At(now()); }
   const identity::Identifier& identifier() override { return *identifier_; }
+  std::shared_ptr<const identity::Identifier> shared_identifier() override {
+    return {std::shared_ptr<void>(), &*identifier_};  // Not owned.
+  }
   store::StoreQueue* store_queue() override { return queue; }
   EnvoyState* envoy() override { return envoy_state ? &*envoy_state : nullptr; }
   [[nodiscard]] std::string_view version() const override { return "1.2.3"; }
