@@ -20,7 +20,7 @@ FIGURE = re.compile(r"(per_second|_micros|_nanos|_ns|_seconds)$")
 HIGHER_IS_BETTER = re.compile(r"per_second$")
 # Set by the benchmark, or as large as the machine is busy.
 NO_FIGURE = re.compile(r"^(asked_per_second|highest_)")
-MINIMUM_ROUNDS = 7
+MINIMUM_ROUNDS = 10
 NOTICEABLE = 0.02
 
 

@@ -34,7 +34,11 @@ Side Ask(const Process& server, const std::string& path, const std::string& quer
 class Bench {
  public:
   explicit Bench(const Options& options)
-      : alone_(options.alone), contest_(options, "HTTP/1.1, 64 connections, 100 000 keys") {}
+      : alone_(options.alone),
+        contest_(options, "HTTP/1.1, 64 connections, 100 000 keys"),
+        entries_(options.variant == kEntriesFlag, folder_) {
+    entries_.Put();
+  }
 
   void Run() {
     if (!alone_ && nginx_.process() == nullptr) std::printf("nginx is not installed: skipped\n");
@@ -71,7 +75,8 @@ class Bench {
   const bool alone_;
   Contest contest_;
   testing::Folder folder_;
-  Process sluice_ = StartSluice("--http", 1, folder_);
+  ManyEntries entries_;
+  Process sluice_ = StartSluice("--http", 1, folder_, entries_.flags());
   Nginx nginx_{alone_};
 };
 
@@ -85,5 +90,5 @@ int main(int argc, char** argv) {
                                      return sluice::bench::RunTlsBench(options);
                                    sluice::bench::Bench(options).Run();
                                  },
-                                 {"--tls"});
+                                 {"--tls", sluice::bench::kEntriesFlag});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,26 @@ Process StartSluice(const std::string& listen, std::size_t loops, const testing:
 Process StartSluiceOn(const std::string& store, const std::string& rules, const std::string& listen,
                       std::size_t loops, const testing::Folder& folder, const Cores& cores,
                       const std::vector<std::string>& more = {});
+
+/// The flag of benchmarks that measure with many live entries.
+inline constexpr const char* kEntriesFlag = "--entries";
+
+/// 100 000 live entries for a server under test, none of which matches a call of a benchmark. A
+/// server of a version without live entries has none.
+class ManyEntries {
+ public:
+  /// If they are not wanted, it does nothing. The folder must outlive it.
+  ManyEntries(bool wanted, const testing::Folder& folder);
+
+  /// Flags that the server needs.
+  [[nodiscard]] const std::vector<std::string>& flags() const { return flags_; }
+  /// Puts the entries into force. The server must run.
+  void Put() const;
+
+ private:
+  const testing::Folder& folder_;
+  std::uint16_t port_ = 0;  ///< Of the listener for administrators; 0: there are no entries.
+  std::vector<std::string> flags_;
+};
 
 }  // namespace sluice::bench

@@ -53,7 +53,9 @@ Side Ask(const Process& server, const Question& question, std::uint64_t keys,
 
 class Bench {
  public:
-  explicit Bench(const Options& options) : contest_(options, "RESP, 50 connections") {
+  explicit Bench(const Options& options)
+      : has_entries_(options.variant == kEntriesFlag), contest_(options, "RESP, 50 connections") {
+    entries_.Put();
     if (!options.alone) redis_.reset(new Process(StartRedis(PlacesFor(1).server, folder_)));
   }
 
@@ -88,14 +90,18 @@ class Bench {
     constexpr int kLoops = 2;
     contest_.report().BeginSpeeds("two event loops beside one; on two cores the load shares them",
                                   "two loops", "one loop");
-    const Process two_loops = StartSluice("--resp", kLoops, folder_);
+    const ManyEntries entries(has_entries_, folder_);
+    const Process two_loops = StartSluice("--resp", kLoops, folder_, entries.flags());
+    entries.Put();
     Pair pair{Ask(two_loops, kThrottle, kManyKeys, kLoops), Ask(sluice_, kThrottle, kManyKeys)};
     contest_.Speeds("CL.THROTTLE, 1M keys", pair, Expect::kAllowed, kTwoLoops, kLoops);
   }
 
+  const bool has_entries_;
   Contest contest_;
   testing::Folder folder_;
-  Process sluice_ = StartSluice("--resp", 1, folder_);
+  ManyEntries entries_{has_entries_, folder_};
+  Process sluice_ = StartSluice("--resp", 1, folder_, entries_.flags());
   std::unique_ptr<Process> redis_;  ///< Null if the server is measured alone.
 };
 
@@ -105,5 +111,6 @@ class Bench {
 int main(int argc, char** argv) {
   return sluice::bench::RunBench(
       "bench_resp", argc, argv,
-      [](const sluice::bench::Options& options) { sluice::bench::Bench(options).Run(); });
+      [](const sluice::bench::Options& options) { sluice::bench::Bench(options).Run(); },
+      {sluice::bench::kEntriesFlag});
 }
