@@ -39,15 +39,16 @@ struct RedisControlOptions {
 ///     audit       list     audit records, in order
 ///     nodes       hash     node → "<last seen, µs> <node record>"
 ///     seen        zset     node → last seen, µs
-///     state       hash     of the records: format, epoch, sequence, time, floor, counts
+///     state       hash     of the records: format, epoch, sequence, time, floor, counts; the batch
 ///     records     hash     "<kind>:<id>" → record (record_scripts.h)
 ///     changes     zset     "<kind>:<id>" → sequence number, also of removed records
 ///     removed     zset     "<kind>:<id>" → sequence number, of the removed records that are kept
 ///     writes      zset     "<sequence>:<time>:<nonce>" → sequence number, of the last writes
+///     staged:<nonce>  list  the writes of a batch that are not stored yet (record_scripts.h)
 ///     report:<name>, report:<name>:expiry   hash, zset   reports of nodes
 ///
-/// A commit, or a write of records, is one script. It is never sent twice; if its reply is lost,
-/// the nonce shows whether it has happened. Times are those of Redis. A commit publishes the
+/// A commit, or a write of records, is one script, or for many records a batch of several. It is
+/// never sent twice; if its reply is lost, the nonce shows whether it has happened. Times are those of Redis. A commit publishes the
 /// version's number on the channel `sluice:v1:control:{<name>}`.
 class RedisControlStore final : public ControlStore {
  public:
@@ -91,6 +92,15 @@ class RedisControlStore final : public ControlStore {
   using SendRecords = std::function<Reply(std::string_view last, const std::string& record)>;
   Result<RecordWriteResult> SendUntilAudited(const AuditEvent& event, std::string_view nonce,
                                              const SendRecords& send);
+  Result<RecordWriteResult> WriteBatch(std::span<const RecordWrite> writes,
+                                       const AuditEvent& event);
+  /// Stores the rest of a batch that has made no progress for this time.
+  std::optional<Error> CompleteBatch(std::string_view nonce, Micros idle);
+  /// Returns when a batch is complete, or after a while.
+  std::optional<Error> AwaitBatch(std::string_view nonce);
+  [[nodiscard]] std::string StagedKey(std::string_view nonce) const {
+    return channel_ + ":staged:" + std::string(nonce);
+  }
   std::optional<RecordCursor> FindWrite(std::string_view nonce);
   Result<std::string> ReadLastRecord();
   Result<std::optional<VersionId>> FindNewest(std::uint64_t number);

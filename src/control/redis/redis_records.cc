@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/parse_number.h"
 #include "base/random.h"
 #include "control/record_text.h"
@@ -19,6 +22,17 @@ constexpr std::uint64_t kRecordsFormat = 1;
 constexpr std::size_t kStagedRecords = 1'000;
 /// A restore that does not complete leaves nothing behind after this time.
 constexpr std::string_view kStagedMillis = "60000";
+/// Records of one script: about five milliseconds, in which Redis does nothing else.
+constexpr std::size_t kPortion = 500;
+/// Values of a staged write.
+constexpr std::size_t kWriteValues = 5;
+/// Staged writes that are not committed vanish after kStagedMillis, and committed ones after a day
+/// in which no process has stored them.
+constexpr std::string_view kCommittedMillis = "86400000";
+/// A batch without progress for this time is stored by another process.
+constexpr Micros kBatchIdle = std::chrono::seconds(2);
+constexpr Micros kBatchTimeout = std::chrono::seconds(10);
+constexpr Micros kBatchPause = std::chrono::milliseconds(10);
 /// Replies before the records of kReadRecordsScript.
 constexpr std::size_t kPageHeader = 9;
 
@@ -55,6 +69,26 @@ std::string ValueOf(const Record& record, std::uint64_t sequence) {
          ExpiryText(record.expires_at) + " + " + record.text;
 }
 
+enum class BatchStatus : std::uint8_t { kNone, kComplete, kMore, kOfAnother, kLost };
+
+std::string WithFunctions(std::string_view script) {
+  return std::string(kStoreRecordsFunctions).append(script);
+}
+
+// Appends what scripts read of a write; texts that are made for it are kept in `texts`, which must
+// have room.
+void AppendWrite(const RecordWrite& write, std::vector<std::string>& texts,
+                 std::vector<std::string_view>& command) {
+  const auto keep = [&texts](std::string text) -> std::string_view {
+    return texts.emplace_back(std::move(text));
+  };
+  command.push_back(keep(KeyOf(write.kind, write.id)));
+  command.push_back(write.expected ? keep(std::to_string(*write.expected)) : "");
+  command.push_back(write.remove ? "0" : keep(ExpiryText(write.expires_at)));
+  command.push_back(write.remove ? "-" : "+");
+  command.push_back(write.remove ? std::string_view() : std::string_view(write.text));
+}
+
 // Nothing: a kind that this build does not know.
 Result<std::optional<Record>> ParseRecord(std::string_view key, std::string_view value,
                                           WallTime now) {
@@ -85,7 +119,12 @@ Result<StoreHead> RedisControlStore::ReadHead() {
   const auto reply = Call({"EVAL", kReadHeadScript, "2", current_, state_});
   if (!reply) return reply.error();
   const resp::Value value = reply->reply();
-  if (value.size() != 6) return UnexpectedReply(value);
+  if (value.size() != 8) return UnexpectedReply(value);
+  // Its writer may have died. What fails here is tried again at the next reading.
+  if (const std::string_view batch = value.at(6).text();
+      !batch.empty() && Micros(static_cast<std::int64_t>(NumberOf(value.at(7)))) >= kBatchIdle) {
+    static_cast<void>(CompleteBatch(batch, kBatchIdle));
+  }
   StoreHead head{.now = ParseMicros(value.at(5).text()).value_or(WallTime{})};
   if (const std::string_view pointer = value.at(0).text(); !pointer.empty()) {
     auto ref = ParseRedisPointer(pointer);
@@ -100,6 +139,14 @@ Result<StoreHead> RedisControlStore::ReadHead() {
 Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const RecordWrite> writes,
                                                           const AuditEvent& event) {
   if (auto problem = FindRecordProblem(writes)) return *problem;
+  const bool has_expected = std::any_of(writes.begin(), writes.end(),
+                                        [](const RecordWrite& write) { return write.expected; });
+  if (writes.size() > kPortion && !has_expected) {
+    // Near the most records of a kind, only one script can tell whether there is room for all.
+    auto result = WriteBatch(writes, event);
+    if (!result || result->outcome != RecordWriteOutcome::kTooMany) return result;
+  }
+  static const std::string script = WithFunctions(kWriteRecordsScript);
   const std::string nonce = std::to_string(RandomId());
   // Strings of numbers and keys live as long as the call.
   std::vector<std::string> texts;
@@ -108,7 +155,7 @@ Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const Record
     return texts.emplace_back(std::move(text));
   };
   std::vector<std::string_view> command{
-      "EVAL", kWriteRecordsScript, "6", state_, records_, changes_, removed_, writes_, audit_};
+      "EVAL", script, "6", state_, records_, changes_, removed_, writes_, audit_};
   const std::size_t last_at = command.size();
   command.insert(command.end(), {"", "", keep(std::to_string(kAuditRecordsKept)), channel_, nonce,
                                  keep(std::to_string(kRemovedRecordsKept)),
@@ -118,13 +165,7 @@ Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const Record
     command.push_back(kind.name);
     command.push_back(keep(std::to_string(kind.max_records)));
   }
-  for (const RecordWrite& write : writes) {
-    command.push_back(keep(KeyOf(write.kind, write.id)));
-    command.push_back(write.expected ? keep(std::to_string(*write.expected)) : "");
-    command.push_back(write.remove ? "0" : keep(ExpiryText(write.expires_at)));
-    command.push_back(write.remove ? "-" : "+");
-    command.push_back(write.remove ? std::string_view() : std::string_view(write.text));
-  }
+  for (const RecordWrite& write : writes) AppendWrite(write, texts, command);
   auto result =
       SendUntilAudited(event, nonce, [&](std::string_view last, const std::string& record) {
         command[last_at] = last;
@@ -135,6 +176,105 @@ Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const Record
     result->first_sequence = result->cursor.sequence - writes.size() + 1;
   }
   return result;
+}
+
+Result<RecordWriteResult> RedisControlStore::WriteBatch(std::span<const RecordWrite> writes,
+                                                        const AuditEvent& event) {
+  const std::string nonce = std::to_string(RandomId());
+  const std::string staged = StagedKey(nonce);
+  std::array<std::size_t, kRecordKinds.size()> puts{};
+  for (const RecordWrite& write : writes) {
+    if (!write.remove) ++puts[static_cast<std::size_t>(write.kind)];
+  }
+  for (std::size_t begin = 0; begin < writes.size(); begin += kPortion) {
+    const auto portion = writes.subspan(begin).first(std::min(kPortion, writes.size() - begin));
+    std::vector<std::string> texts;
+    texts.reserve(kWriteValues * portion.size());
+    std::vector<std::string_view> command{"RPUSH", staged};
+    for (const RecordWrite& write : portion) AppendWrite(write, texts, command);
+    if (const auto reply = Call(command); !reply) return reply.error();
+    if (begin > 0) continue;
+    if (const auto reply = Call({"PEXPIRE", staged, kStagedMillis}); !reply) return reply.error();
+  }
+  static const std::string script = WithFunctions(kCommitBatchScript);
+  const std::string audits_kept = std::to_string(kAuditRecordsKept);
+  const std::string values = std::to_string(kWriteValues * writes.size());
+  std::vector<std::string> counts;
+  for (const RecordKindInfo& kind : kRecordKinds) {
+    counts.push_back(std::to_string(kind.max_records));
+    counts.push_back(std::to_string(puts[static_cast<std::size_t>(kind.kind)]));
+  }
+  auto result =
+      SendUntilAudited(event, nonce, [&](std::string_view last, const std::string& record) {
+        std::vector<std::string_view> command{
+            "EVAL",   script, "7",    state_, records_,    changes_, removed_, writes_,
+            audit_,   staged, last,   record, audits_kept, nonce,    values,   kCommittedMillis};
+        for (std::size_t i = 0; i < kRecordKinds.size(); ++i) {
+          command.insert(command.end(), {kRecordKinds[i].name, counts[2 * i], counts[2 * i + 1]});
+        }
+        return Call(command);
+      });
+  if (!result || result->outcome != RecordWriteOutcome::kWritten) {
+    static_cast<void>(Call({"DEL", staged}));  // Else it vanishes by itself.
+    return result;
+  }
+  const std::uint64_t connects = client_.StatsApprox().connects;
+  if (auto error = CompleteBatch(nonce, Micros{0})) {
+    error->message += "; the change is decided, and another server will store it";
+    return *error;
+  }
+  const auto written = FindWrite(nonce);
+  if (!written) {
+    return Error{ErrorCode::kStoreUnavailable, state_ + ": the store has lost the change"};
+  }
+  return RecordWriteResult{.first_sequence = written->sequence - writes.size() + 1,
+                           .cursor = *written,
+                           .replicated = AwaitReplica(connects)};
+}
+
+std::optional<Error> RedisControlStore::CompleteBatch(std::string_view nonce, Micros idle) {
+  static const std::string script = WithFunctions(kApplyBatchScript);
+  const std::string staged = StagedKey(nonce);
+  const std::string values = std::to_string(kWriteValues * kPortion);
+  const std::string removed_kept = std::to_string(kRemovedRecordsKept);
+  const std::string writes_kept = std::to_string(kRecordWritesKept);
+  const SteadyTime give_up = SteadyClock::Now() + kBatchTimeout;
+  Error last{ErrorCode::kStoreTimeout, state_ + ": a large write takes too long"};
+  while (SteadyClock::Now() < give_up) {
+    const auto reply = Call({"EVAL", script, "6", state_, records_, changes_, removed_, writes_,
+                             staged, nonce, values, removed_kept, writes_kept, channel_,
+                             std::to_string(idle.count())});
+    if (!reply) {
+      last = reply.error();
+      const bool may_recover =
+          last.code == ErrorCode::kStoreTimeout || last.code == ErrorCode::kStoreUnavailable;
+      if (!may_recover) return last;
+      std::this_thread::sleep_for(kBatchPause);
+      continue;
+    }
+    switch (static_cast<BatchStatus>(reply->reply().integer())) {
+      case BatchStatus::kMore:
+        idle = Micros{0};  // It is ours now.
+        break;
+      case BatchStatus::kLost:
+        return Error{ErrorCode::kStoreError, staged + ": the writes of a batch are gone"};
+      default:
+        return std::nullopt;
+    }
+  }
+  return last;
+}
+
+std::optional<Error> RedisControlStore::AwaitBatch(std::string_view nonce) {
+  const SteadyTime give_up = SteadyClock::Now() + kBatchTimeout;
+  while (SteadyClock::Now() < give_up) {
+    if (auto error = CompleteBatch(nonce, kBatchIdle)) return error;
+    const auto pending = Call({"HGET", state_, "batch"});
+    if (!pending) return pending.error();
+    if (pending->reply().is_null() || pending->reply().text() != nonce) return std::nullopt;
+    std::this_thread::sleep_for(kBatchPause);
+  }
+  return Error{ErrorCode::kStoreUnavailable, state_ + ": another large write takes too long"};
 }
 
 Result<RecordWriteResult> RedisControlStore::SendUntilAudited(const AuditEvent& event,
@@ -170,6 +310,10 @@ Result<RecordWriteResult> RedisControlStore::SendUntilAudited(const AuditEvent& 
       case ScriptStatus::kTooManyRecords:
         result.outcome = RecordWriteOutcome::kTooMany;
         return result;
+      case ScriptStatus::kBatchPending:
+        if (auto error = AwaitBatch(value.at(6).text())) return *error;
+        last_text = ReadLastRecord();
+        break;
       default:
         last_text = std::string(value.at(4).text());
     }
@@ -178,16 +322,18 @@ Result<RecordWriteResult> RedisControlStore::SendUntilAudited(const AuditEvent& 
 }
 
 std::optional<RecordCursor> RedisControlStore::FindWrite(std::string_view nonce) {
-  const auto state = Call({"HGET", state_, "epoch"});
+  const auto state = Call({"HMGET", state_, "epoch", "batch"});
   const auto writes = Call({"ZRANGE", writes_, "-100", "-1"});
-  if (!state || !writes) return std::nullopt;
+  if (!state || !writes || state->reply().size() != 2) return std::nullopt;
+  const std::uint64_t epoch = NumberOf(state->reply().at(0));
+  if (state->reply().at(1).text() == nonce) return RecordCursor{.epoch = epoch};
   for (const resp::Value value : writes->reply()) {
     const std::string_view write = value.text();
     const std::size_t first = write.find(':');
     const std::size_t second = write.rfind(':');
     if (first == second || write.substr(second + 1) != nonce) continue;
     return RecordCursor{
-        .epoch = NumberOf(state->reply()),
+        .epoch = epoch,
         .sequence = ParseNumber<std::uint64_t>(write.substr(0, first)).value_or(0),
         .time = ParseMicros(write.substr(first + 1, second - first - 1)).value_or(WallTime{})};
   }
@@ -195,7 +341,7 @@ std::optional<RecordCursor> RedisControlStore::FindWrite(std::string_view nonce)
 }
 
 Result<RecordPage> RedisControlStore::ReadRecords(const RecordCursor& after, std::size_t count) {
-  count = std::clamp<std::size_t>(count, 1, kMaxRecordsPerPage);
+  count = std::clamp<std::size_t>(count, 1, kPortion);
   const auto reply =
       Call({"EVAL", kReadRecordsScript, "4", state_, records_, changes_, writes_,
             std::to_string(after.epoch), std::to_string(after.sequence), MicrosText(after.time),

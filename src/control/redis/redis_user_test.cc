@@ -77,6 +77,11 @@ class RedisUserTest : public ::testing::Test {
     note(store.WriteRecords(
         std::vector<RecordWrite>{{.kind = RecordKind::kEntry, .id = "a", .text = "1"}},
         {.action = "entry.put"}));
+    std::vector<RecordWrite> many;
+    for (int i = 0; i < 1000; ++i) {
+      many.push_back({.kind = RecordKind::kEntry, .id = std::to_string(i), .text = "1"});
+    }
+    note(store.WriteRecords(many, {.action = "entry.batch"}));
     note(store.ReadRecords({}, 10));
     if (const auto head = store.ReadHead()) {
       note(store.RestoreRecords(

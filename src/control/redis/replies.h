@@ -28,6 +28,7 @@ enum class ScriptStatus : std::uint8_t {
   kOtherAuditRecord = 2,
   kOtherRecord = 3,
   kTooManyRecords = 4,
+  kBatchPending = 5,
 };
 
 /// Takes the text up to the next space.

@@ -243,7 +243,7 @@ void TheLargestWriteIsReadInPages(ControlStores& stores) {
   table.Reset(page.records, page.next);
   // What changes between pages is on a later one.
   Write(store, {Removal("old"), Entry("e0", "changed")});
-  for (int i = 0; !page.complete && i < 10; ++i) {
+  for (int i = 0; !page.complete && i < 100; ++i) {
     page = ReadPage(stores.client(1), page.next, kMaxRecordsPerPage);
     EXPECT_FALSE(page.is_snapshot_start);
     EXPECT_LE(page.records.size(), kMaxRecordsPerPage);
