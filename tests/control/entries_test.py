@@ -1,7 +1,9 @@
 """Live entries of the binary named by SLUICE: on every protocol, through the API, RESP and the commands."""
 
+import concurrent.futures
 import json
 import os
+import threading
 import unittest
 import urllib.parse
 
@@ -9,7 +11,7 @@ from support import resp
 from support.control import ControlTest
 from support.environment import TIMEOUT, wait_until
 from support.http2 import DATA, Http2Client, grpc_call
-from support.redis_servers import RedisServer
+from support.redis_servers import RedisServer, Sentinel
 from support.sluice import run_sluice
 
 TOKEN = "an-admin-token-of-this-test"
@@ -308,6 +310,129 @@ class Fleet(EntriesTest):
                 node.kill()
             again = self.serve("--state-dir", self.folder / "0", rules=RULES, store=redis.url)
             wait_until(lambda: self.check(again, "k").status == 403)
+
+    def test_what_was_replicated_survives_a_failover_and_the_death_of_all_servers(self):
+        """Entries are changed under load, while the primary is killed, and all servers are killed right after."""
+        with Sentinel() as sentinel:
+            nodes = [
+                self.serve("--state-dir", self.folder / str(i), rules=RULES, store=sentinel.url, store_deadline="1s")
+                for i in range(3)
+            ]
+            stop = threading.Event()
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                load = [pool.submit(self.keep_checking, node, stop) for node in nodes]
+                try:
+                    promised = self.change_during_failover(nodes, sentinel)
+                finally:
+                    stop.set()
+                self.assertTrue(all(one.result(TIMEOUT) > 0 for one in load))
+            for node in nodes:
+                node.kill()
+            # Without a copy: what they know is in Redis.
+            again = [
+                self.serve("--state-dir", self.folder / f"new{i}", rules=RULES, store=sentinel.url) for i in range(3)
+            ]
+            for node in again:
+                wait_until(lambda node=node: self.list(node)["entries"])
+                found = {entry["id"]: entry["reason"] for entry in self.list(node, "?limit=1000")["entries"]}
+                for entry_id, (last, attempted) in promised.items():
+                    # What was promised, or what came later and may or may not have happened.
+                    self.assertIn(found.get(entry_id), attempted[last:], (entry_id, attempted))
+
+    def keep_checking(self, node, stop):
+        """Returns how many calls were answered."""
+        count = 0
+        with node.connect(node.http) as connection, connection.makefile("rb") as stream:
+            while not stop.is_set():
+                connection.sendall(b"GET /api/v1/rate-limit/check?api_key=load HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                length = 0
+                while (line := stream.readline()) != b"\r\n":
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split(b":")[1])
+                stream.read(length)
+                count += 1
+        return count
+
+    def change_during_failover(self, nodes, sentinel):
+        """Returns for each entry the reasons that were tried, None for its removal, and which was replicated last."""
+        promised, number = {}, 0
+
+        def change(node):
+            """Returns whether a replica has it."""
+            nonlocal number
+            number += 1
+            entry_id = f"e{number % 7}"
+            _, attempted = promised.setdefault(entry_id, (0, [None]))
+            reason = None if number % 5 == 0 and attempted[-1] is not None else f"reason {number}"
+            attempted.append(reason)
+            if reason is None:
+                answer = self.entry(node, entry_id, method="DELETE")
+            else:
+                answer = self.entry(node, entry_id, match={"api_key": entry_id}, effect="block", reason=reason)
+            self.assertIn(answer.status, (200, 404, 503), answer.text)
+            if answer.status == 200 and answer.json()["replicated"]:
+                promised[entry_id] = (len(attempted) - 1, attempted)
+            return answer.status == 200 and answer.json()["replicated"] is True
+
+        wait_until(lambda: change(nodes[0]), "a replica has a change")
+        for i in range(30):
+            change(nodes[i % 3])
+        sentinel.primary.kill()
+        for i in range(5):
+            change(nodes[i % 3])
+        wait_until(sentinel.accepts_writes, "the replica is the primary")
+        # Nobody has a replica now; what they still write is not promised.
+        wait_until(lambda: self.entry(nodes[0], "after", match={"api_key": "after"}, effect="block").status == 200)
+        self.assertTrue(all(last > 0 for last, _ in promised.values()), promised)
+        return promised
+
+    def test_hashed_keys_never_reach_redis(self):
+        secret = self.folder / "secret"
+        secret.write_text("0123456789abcdef", encoding="utf-8")
+        key, other = "sk-plain-key-of-a-customer", "sk-plain-key-of-another"
+        with RedisServer() as redis:
+            flags = ("--identity-hash-keys", "true", "--identity-hash-secret-file", secret)
+            nodes = [
+                self.serve("--state-dir", self.folder / str(i), *flags, rules=RULES, store=redis.url) for i in range(2)
+            ]
+            self.put(nodes[0], "by-key", "block", {"api_key": key}, reason="test")
+            self.put(nodes[0], "throttled", "block", {"key": key})
+            for node in nodes:
+                wait_until(lambda node=node: self.check(node, key).status == 403)
+                self.assertEqual(resp.call(node.resp, "SLUICE.CHECK", "api_key", key, timeout=TIMEOUT)[0], "0")
+                forwarded = {"X-Api-Key": key, "X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/"}
+                self.assertEqual(node.request("GET", "/v1/auth", headers=forwarded).status, 403)
+            self.assertEqual(self.check(nodes[1], other).status, 200)
+            self.assertEqual(self.admitted(nodes[0], other), 4)
+            # By the command, which knows the key, and its list.
+            url = f"http://127.0.0.1:{nodes[0].http}"
+            self.assertEqual(run_sluice("block", f"api_key={other}", "--server", url).returncode, 0)
+            self.assertEqual(self.check(nodes[0], other).status, 403)
+            self.assertEqual(run_sluice("unblock", f"api_key={other}", "--server", url).returncode, 0)
+            grant = {"attributes": {"api_key": other}, "amount": 3}
+            self.assertEqual(nodes[0].request("POST", "/admin/v1/grants", grant).status, 200)
+            lookup = nodes[0].request("POST", "/admin/v1/keys:lookup", {"attributes": {"api_key": other}})
+            self.assertEqual(lookup.status, 200, lookup.text)
+            # The consumers of all nodes are in Redis for the others to read.
+            top = wait_until(lambda: nodes[1].request("GET", "/admin/v1/top?scope=cluster&by=allowed").json()["rows"])
+            everything = top_text = json.dumps(top)
+            for name in redis.send("KEYS", "*"):
+                everything += name + self.value_of(redis, name)
+            self.assertIn("hmac:", top_text)
+            shown = [self.list(nodes[0]), self.audit(nodes[0]), lookup.json()]
+            shown.append(nodes[0].request("GET", "/admin/v1/denials?follow=0").text)
+            for plain in (key, other):
+                self.assertNotIn(plain, everything)
+                self.assertNotIn(plain, json.dumps(shown))
+                self.assertNotIn(plain, "".join(nodes[0].log + nodes[1].log))
+
+    def value_of(self, redis, name):
+        kind = redis.send("TYPE", name)
+        commands = {
+            "string": ("GET", name), "hash": ("HGETALL", name), "list": ("LRANGE", name, "0", "-1"),
+            "zset": ("ZRANGE", name, "0", "-1"), "set": ("SMEMBERS", name),
+        }  # fmt: skip
+        return str(redis.send(*commands[kind])) if kind in commands else ""
 
     def test_a_single_server_keeps_entries_in_its_state_directory(self):
         server = self.start()

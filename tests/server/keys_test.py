@@ -4,7 +4,7 @@ import unittest
 import urllib.parse
 
 from support.environment import scaled, wait_until
-from support.redis_servers import Cluster, RedisServer
+from support.redis_servers import Cluster, RedisServer, Sentinel
 from support.sluice import ServerTest
 
 RULES = """
@@ -238,6 +238,26 @@ class OnRedis(Keys, ServerTest):
         self.assertEqual(server.request("DELETE", path).status, 200)
         job = wait_until(lambda: (job := server.request("GET", path).json())["state"] != "running" and job)
         self.assertIn(job["state"], ("canceled", "failed"))
+
+
+class BehindSentinels(ServerTest):
+    def test_the_report_is_about_the_primary_of_the_moment(self):
+        with Sentinel() as sentinel:
+            server = self.serve(rules=RULES, store=sentinel.url)
+            check(server, "alice")
+
+            def nodes():
+                return server.request("GET", "/admin/v1/store").json()["redis"]
+
+            (node,) = nodes()
+            self.assertEqual((node["name"], node["role"]), (f"127.0.0.1:{sentinel.primary.port}", "master"), node)
+            self.assertEqual([replica["state"] for replica in node["replicas"]], ["online"])
+            self.assertEqual(list_keys(server), [("api", "alice")])
+            sentinel.primary.kill()
+            wait_until(sentinel.accepts_writes)
+            promoted = f"127.0.0.1:{sentinel.replica.port}"
+            wait_until(lambda: [(node["name"], node["error"]) for node in nodes()] == [(promoted, None)], nodes)
+            self.assertEqual((nodes()[0]["role"], nodes()[0]["replicas"]), ("master", []))
 
 
 class OnACluster(Keys, ServerTest):
