@@ -20,6 +20,8 @@ constexpr Micros kTick = std::chrono::milliseconds(100);
 constexpr std::size_t kMaxWaitingTasks = 64;
 // For one viewer in one tick; the others count as dropped.
 constexpr std::size_t kMaxDenialsPerTick = 100;
+// With which a viewer begins: what its connection holds at most while it does not read.
+constexpr std::size_t kMaxReplayBytes = std::size_t{192} << 10;
 constexpr std::uint64_t kPublishSeconds = 5;
 
 }  // namespace
@@ -355,11 +357,18 @@ void Insight::Replay(Viewer& viewer) {
     telemetry::ReadRecord(entries[i].bytes, read);
     if (viewer.filter.Matches(read.record)) chosen.push_back(&entries[i]);
   }
-  for (std::size_t i = chosen.size(); i-- > 0;) {
-    telemetry::ReadRecord(chosen[i]->bytes, read);
-    Rendered denial(*writer_, read.record, chosen[i]->sequence);
+  std::size_t bytes = 0;
+  for (const telemetry::DecisionRing::Entry* const entry : chosen) {
+    if (bytes > kMaxReplayBytes) {
+      ++viewer.batch.dropped;
+      continue;
+    }
+    telemetry::ReadRecord(entry->bytes, read);
+    Rendered denial(*writer_, read.record, entry->sequence);
     viewer.batch.denials.emplace_back(denial.sequence(), denial.For(viewer.principal));
+    bytes += viewer.batch.denials.back().second.size();
   }
+  std::reverse(viewer.batch.denials.begin(), viewer.batch.denials.end());
 }
 
 void Insight::Offer(Viewer& viewer, Rendered& denial) {

@@ -34,10 +34,15 @@ enum class DenialFormat : std::uint8_t { kEvents, kLines };
 // Sends denials as they come. What the client does not read in time is dropped and counted.
 class DenialStream final : public HttpStream {
  public:
-  DenialStream(InsightServices& insight, DenialFilter filter, identity::Principal principal,
+  /// The services must outlive it.
+  DenialStream(ServerServices& services, InsightServices& insight, DenialFilter filter,
+               identity::PrincipalPointer principal,
                DenialReplay replay, DenialFormat format, Micros heartbeat)
-      : format_(format), heartbeat_(heartbeat) {
-    subscription_ = insight.Watch(std::move(filter), std::move(principal), replay,
+      : services_(services),
+        principal_(std::move(principal)),
+        format_(format),
+        heartbeat_(heartbeat) {
+    subscription_ = insight.Watch(std::move(filter), *principal_, replay,
                                   [this](const DenialBatch& batch) { Deliver(batch); });
   }
 
@@ -51,7 +56,9 @@ class DenialStream final : public HttpStream {
   }
 
   void OnTimer(SteadyTime now) override {
-    if (now - began_ >= kMaxStreamTime) return sink_->End();
+    // A token that is revoked or expires shows nothing any more.
+    principal_ = services_.admin().authenticator().Revalidate(principal_, services_.now());
+    if (!principal_->Has(Role::kViewer) || now - began_ >= kMaxStreamTime) return sink_->End();
     if (now - last_write_ < heartbeat_) return;
     last_write_ = now;
     if (dropped_ == 0 || !WriteDropped()) {
@@ -96,6 +103,8 @@ class DenialStream final : public HttpStream {
     return true;
   }
 
+  ServerServices& services_;
+  identity::PrincipalPointer principal_;
   const DenialFormat format_;
   const Micros heartbeat_;
   std::unique_ptr<DenialSubscription> subscription_;
@@ -167,7 +176,8 @@ void RunDenials(HttpExchange& exchange) {
   const Micros idle = exchange.services().idle_timeout();
   const Micros heartbeat = idle > Micros{0} ? std::min(kMaxHeartbeat, idle / 3) : kMaxHeartbeat;
   auto stream = std::make_unique<DenialStream>(
-      *insight, std::move(filter), exchange.principal(), DenialReplay{.most = last, .after = after},
+      exchange.services(), *insight, std::move(filter), exchange.authenticated,
+      DenialReplay{.most = last, .after = after},
       events ? DenialFormat::kEvents : DenialFormat::kLines, heartbeat);
   if (!stream->is_watching()) {
     return exchange.Refuse({.code = ProblemCode::kBusy,

@@ -28,7 +28,7 @@ struct Access;
 class HttpSession final : public CallSession, private StreamSink {
  public:
   /// Of a streamed response, what the client has not read.
-  static constexpr std::size_t kMaxStreamedBytes = std::size_t{64} << 10;
+  static constexpr std::size_t kMaxStreamedBytes = std::size_t{256} << 10;
   static constexpr std::size_t kMaxBacklog = 4U << 20;
 
   /// `loop` and `transport` must outlive the session.

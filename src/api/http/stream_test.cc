@@ -107,7 +107,7 @@ TEST_F(StreamTest, AClientThatDoesNotReadHoldsABoundedAmountAndLearnsWhatItMisse
   EXPECT_THAT(session_->output(), Not(HasSubstr("dropped")));
   Taken();
   viewer_.Deliver(batch);
-  EXPECT_THAT(Taken(), HasSubstr("event: dropped\ndata: {\"dropped\":93"));
+  EXPECT_THAT(Taken(), HasSubstr("event: dropped\ndata: {\"dropped\":74"));
 }
 
 TEST_F(StreamTest, BytesAfterTheRequestAreDiscarded) {
@@ -115,6 +115,29 @@ TEST_F(StreamTest, BytesAfterTheRequestAreDiscarded) {
   EXPECT_EQ(Send("GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n"), "");
   EXPECT_FALSE(session_->in_request());
   EXPECT_FALSE(session_->closing());
+}
+
+TEST_F(StreamTest, AStreamEndsSoonAfterItsTokenIsRevokedOrExpires) {
+  services_.token = "a-bootstrap-token";
+  const auto begin = [this](identity::AccessToken with) {
+    const std::string token = services_.AddToken(std::move(with));
+    Start();
+    std::string request = Request();
+    request.insert(request.find("\r\n") + 2, "X-Sluice-Token: " + token + "\r\n");
+    EXPECT_THAT(Send(request), StartsWith("HTTP/1.1 200 OK\r\n"));
+    session_->OnTimer(SteadyClock::Now() + 1s);
+    EXPECT_FALSE(session_->closing());
+  };
+  begin({.role = identity::Role::kViewer});
+  services_.tokens.clear();
+  services_.LoadTokens();
+  session_->OnTimer(SteadyClock::Now() + 1s);
+  EXPECT_TRUE(session_->closing());
+
+  begin({.role = identity::Role::kViewer, .expires_at = services_.clock.Now() + 10s});
+  services_.clock.Advance(11s);
+  session_->OnTimer(SteadyClock::Now() + 1s);
+  EXPECT_TRUE(session_->closing());
 }
 
 TEST_F(StreamTest, AQuietStreamHasHeartbeats) {
