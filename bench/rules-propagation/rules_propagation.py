@@ -199,9 +199,11 @@ def measure_entries_failover(stack, wanted):
     for node in fleet.nodes:
         node.server.kill()
     for node in Fleet(stack, wanted.nodes, sentinel.url).nodes:
-        lost = [one for one in promised if node.server.request("GET", f"/admin/v1/entries/{one}").status != 200]
-        if lost:
-            raise AssertionError(f"a node has lost {lost}")
+        start = time.monotonic()
+        while lost := [one for one in promised if node.server.request("GET", f"/admin/v1/entries/{one}").status != 200]:
+            if time.monotonic() - start > TIMEOUT:
+                raise AssertionError(f"a node has lost {lost}")
+            time.sleep(POLL_INTERVAL)
     if not promised:
         raise AssertionError("no entry was replicated")
     return times

@@ -1,5 +1,8 @@
 """Clients of the rule service that are not authorized, send too much, or too many requests."""
 
+import json
+import random
+import re
 import socket
 import threading
 import unittest
@@ -60,6 +63,42 @@ class Hostile(ControlTest):
             for method, path in routes:
                 path = path.replace("{", "").replace("}", "")
                 self.assert_problem(local.request(method.upper(), path, headers=headers), 403, "FORBIDDEN")
+
+    def test_no_body_path_or_query_makes_a_route_fail(self):
+        """Wrong types, huge and tiny numbers, depth, lone surrogates, for every route that changes or reads something."""
+        server = self.serve_store(rules=rules(3))
+        texts = ["", "null", "[]", "{", "0", '"x"', '{"a":' * 60 + "1" + "}" * 60, "[" * 2000, "\x00", '{"\\ud800":1}',
+                 '{"match":{"api_key":"\\udfff"},"effect":"block"}', '{"' + "x" * 60_000 + '":1}']  # fmt: skip
+        fields = ["match", "effect", "entries", "remove", "attributes", "key", "amount", "expires_at", "expires_in", "rule",
+                  "prefix", "all", "name", "role", "scope", "enforcement", "message", "level", "reason", "limit_name",
+                  "status", "dry_run"]  # fmt: skip
+        values = [None, True, -1, 0, 2**63, 1e308, "", "\u2028<script>", "x" * 5000, [], [[]], {}, {"a": {"b": []}}, ["a"] * 3000]
+        texts += [json.dumps(dict.fromkeys(fields, value)) for value in values]
+        texts += [json.dumps({field: value}) for field in fields for value in values[:9]]
+        seed = random.randrange(1 << 32)
+        choose = random.Random(seed)
+        odd = ["%00", "%FF", "..%2f..%2f", "%E2%80%AE", "x" * 3000, "-1", "9" * 40, "%", "%25"]
+        count = 0
+        for path, methods in server.request("GET", "/openapi.json").json()["paths"].items():
+            if not path.startswith("/admin/"):
+                continue
+            for method, operation in methods.items():
+                names = [parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
+                # A stream does not end: it is asked for as a list, or with a parameter that is refused.
+                follow = "follow=0&" if path == "/admin/v1/denials" else ""
+                for body in choose.sample(texts, 25) if "requestBody" in operation else [None] * 5:
+                    target = re.sub(r"\{\w+\}", lambda _: choose.choice(odd), path)
+                    query = "&".join(f"{name}={choose.choice(odd)}" for name in names if name != "follow" and choose.random() < 0.3)
+                    query = f"?{follow}{query}".rstrip("?&")
+                    content_type = choose.choice(["application/json", "application/yaml"])
+                    sent = None if body is None else body.encode("utf-8", "surrogatepass")
+                    response = server.request(method.upper(), target + query, sent, {"Content-Type": content_type})
+                    self.assertLess(response.status, 500, (seed, method, target, query, body, response.text))
+                    if response.status >= 400:
+                        self.assertIn("code", response.json(), (seed, method, target, query, body))
+                    count += 1
+        self.assertGreater(count, 200)
+        self.assertEqual(server.request("GET", "/livez").status, 200)
 
     def test_bodies_that_pages_can_send_are_refused(self):
         server = self.serve_store(rules=rules(3))
