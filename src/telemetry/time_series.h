@@ -33,9 +33,9 @@ struct SeriesPoint {
   float lease_hit_ratio = -1;
 };
 
-/// Time series of the last ten minutes, by one and by five seconds, and of the last six hours by half
-/// a minute, in fixed memory (some 35 KiB). Steps begin at multiples of their length since 1970, so
-/// that those of several nodes can be added. For one thread at a time.
+/// Time series of the last ten minutes, by one and by five seconds, and of the last six hours by
+/// half a minute, in fixed memory (some 35 KiB). Steps begin at multiples of their length since
+/// 1970, so that those of several nodes can be added. For one thread at a time.
 class TimeSeries {
  public:
   struct Level {

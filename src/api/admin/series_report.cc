@@ -105,10 +105,11 @@ SeriesSlice Merge(std::span<const SeriesSlice> nodes, std::size_t level) {
     if (node_end >= newest - kMaxStepsBehind) end = std::min(end, node_end);
     begin = std::min(begin, node_end - static_cast<std::int64_t>(node.points.size()));
   }
-  begin = std::clamp(begin, end - static_cast<std::int64_t>(TimeSeries::kLevels[level].points), end);
-  SeriesSlice merged{.end = WallTime{end * TimeSeries::kLevels[level].step},
-                     .points = std::vector<SeriesPoint>(static_cast<std::size_t>(end - begin),
-                                                        kUnknownPoint)};
+  begin =
+      std::clamp(begin, end - static_cast<std::int64_t>(TimeSeries::kLevels[level].points), end);
+  SeriesSlice merged{
+      .end = WallTime{end * TimeSeries::kLevels[level].step},
+      .points = std::vector<SeriesPoint>(static_cast<std::size_t>(end - begin), kUnknownPoint)};
   std::vector<double> leased_checks(merged.points.size());
   std::vector<double> lease_hits(merged.points.size());
   for (const SeriesSlice& node : nodes) {

@@ -30,8 +30,8 @@ struct SeriesSlice {
 [[nodiscard]] std::optional<SeriesSlice> ReadSeriesReport(std::string_view text, std::size_t level);
 
 /// All nodes together: the sums of their rates, the latencies of the slowest, and the mean share of
-/// lease hits, weighted by checks. Ends where the reports of all nodes end, at most two steps before
-/// the newest: a node that is gone counts for the time in which it ran.
+/// lease hits, weighted by checks. Ends where the reports of all nodes end, at most two steps
+/// before the newest: a node that is gone counts for the time in which it ran.
 [[nodiscard]] SeriesSlice Merge(std::span<const SeriesSlice> nodes, std::size_t level);
 
 }  // namespace sluice::api

@@ -104,9 +104,7 @@ TEST(MergedSeries, WeighsLeaseHitsByChecks) {
   EXPECT_FLOAT_EQ(Merge(nodes, kLevel).points[0].lease_hit_ratio, 0.75F);
 }
 
-TEST(MergedSeries, OfNoNodesIsEmpty) {
-  EXPECT_TRUE(Merge({}, kLevel).points.empty());
-}
+TEST(MergedSeries, OfNoNodesIsEmpty) { EXPECT_TRUE(Merge({}, kLevel).points.empty()); }
 
 TEST(MergedSeries, HasAtMostThePointsOfItsLevel) {
   const std::array nodes = {MakeSlice(3600, {{.checks = 1}}), MakeSlice(0, {{.checks = 1}})};

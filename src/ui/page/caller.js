@@ -45,9 +45,7 @@ export function show(main, {signal, report, state, go}) {
   else replace(result, keysPanel({signal, go}));
 
   function readAttributes() {
-    const values = {};
-    for (const line of lines_.children) values[line.querySelector("[name=attribute]").value] = line.querySelector("[name=value]").value;
-    return values;
+    return Object.fromEntries([...lines_.children].map((line) => [line.querySelector("[name=attribute]").value, line.querySelector("[name=value]").value]));
   }
 
   async function search() {

@@ -77,11 +77,10 @@ export function editEntry({entry = null, match = {}, kind = "block", rule = "", 
       h("div", {class: "row"}, field("Only rule", ruleInput, "Empty: all rules"), field(entry ? "Expires, from now" : "Expires in", life)),
       field("Reason", reason, "For other operators, and the audit log")],
     submit: async () => {
-      const matched = {};
-      for (const line of lines.children) {
+      const matched = Object.fromEntries([...lines.children].map((line) => {
         const [name, operator, value] = ["attribute", "operator", "value"].map((part) => line.querySelector(`[name=${part}]`).value);
-        matched[name] = operator === "equals" ? value : {[operator]: value};
-      }
+        return [name, operator === "equals" ? value : {[operator]: value}];
+      }));
       const id = entry?.id ?? newId(effect.value);
       const body = {
         match: matched, rule: ruleInput.value || null, reason: reason.value, expires_at: expiry(life.value),
