@@ -227,6 +227,7 @@ function tokensPanel(refresh) {
 
 function sessionPanel() {
   const view = panel("You");
+  view.body.classList.add("you");
   return {
     element: view.element,
     async load(signal) {

@@ -78,7 +78,7 @@ export function show(main, {signal, report}) {
     {name: "Store", cell: (node) => [h("span", {class: "cut", title: node.store}, node.store), node.breaker && node.breaker !== "closed" ? [" ", badge(`breaker ${node.breaker}`, "bad")] : null]},
     {name: "Seen", cell: (node) => node.state === "gone" ? time(node.last_seen) : `${format.seconds(node.seen_ms_ago / 1000)} ago`, class: "number"},
   ], {label: "Nodes", id: (node) => node.id, wide: true});
-  const folded = fold(NODES_SHOWN);
+  const folded = fold(list, NODES_SHOWN);
 
   function showSeries(series) {
     const end = new Date(series.end);
@@ -132,7 +132,7 @@ export function show(main, {signal, report}) {
       const total = answer.nodes.length;
       replace(nodes.tools, answer.current ? h("span", {}, `Rules ${answer.current}`) : null,
         h("span", {class: ok < total ? "badge bad" : "badge good"}, ok < total ? `${ok} of ${total} ok` : `all ${total} ok`));
-      folded.show(byState(answer.nodes), list, "No node has reported yet.");
+      folded.show(byState(answer.nodes), "No node has reported yet.");
       if (list.element.parentNode !== nodes.body) replace(nodes.body, list.element, folded.element);
       showSources(answer.nodes);
     } catch (error) {

@@ -100,25 +100,22 @@ export function table(columns, options = {}) {
   };
 }
 
-// The first rows of a long list, and a button for all. show(rows, table, whenEmpty).
-export function fold(most) {
-  const more = h("div", {class: "more"});
+// The first rows of a long list, and a button for all.
+export function fold(list, most) {
   let isOpen = false;
-  return {
-    element: more,
-    show(rows, list, whenEmpty) {
-      list.show(isOpen ? rows : rows.slice(0, most), whenEmpty);
-      const text = isOpen ? "Show fewer" : `Show all ${format.count(rows.length)}`;
-      if (rows.length <= most) replace(more);
-      else if (more.textContent !== text) {
-        replace(more, button(text, () => {
-          isOpen = !isOpen;
-          this.show(rows, list, whenEmpty);
-          more.querySelector("button").focus();
-        }, {class: "small"}));
-      }
-    },
-  };
+  let all = [];
+  const toggle = button("", () => {
+    isOpen = !isOpen;
+    show(all);
+  }, {class: "small"});
+  const more = h("div", {class: "more", hidden: true}, toggle);
+  function show(rows, whenEmpty) {
+    all = rows;
+    list.show(isOpen ? rows : rows.slice(0, most), whenEmpty);
+    more.hidden = rows.length <= most;
+    setText(toggle, isOpen ? "Show fewer" : `Show all ${format.count(rows.length)}`);
+  }
+  return {element: more, show};
 }
 
 // What a page says about its own age: nothing while requests succeed; after a failure the reason, and the time of what is shown.

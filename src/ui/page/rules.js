@@ -291,12 +291,12 @@ export function show(main, {signal, report}) {
     {name: "Rules", cell: (node) => node.version ?? "\u2013"},
     {name: "State", cell: (node) => [stateBadge(node), node.error ? [" ", visible(node.error)] : null], class: "wide-cell"},
   ], {label: "Rollout by node", id: (node) => node.id});
-  const folded = fold(8);
+  const folded = fold(nodes, 8);
 
   function showRollout(fleet) {
     const applied = fleet.nodes.filter((node) => node.state === "ok").length;
     replace(rollout.tools, fleet.nodes.length ? h("span", {}, `active on ${applied} of ${fleet.nodes.length}`) : null);
-    folded.show(byState(fleet.nodes), nodes, "No node has reported yet.");
+    folded.show(byState(fleet.nodes), "No node has reported yet.");
     if (nodes.element.parentNode !== rollout.body) replace(rollout.body, nodes.element, folded.element);
   }
 
