@@ -46,7 +46,7 @@ class FleetTest(DashboardTest):
         """The first has the rules, which it stores for the others."""
         def start(number, rules):
             return self.serve_dashboard(
-                "--state-dir", self.folder / f"node-{number}", store=self.redis.url, store_deadline="2s", threads=1, rules=rules
+                state=f"node-{number}", store=self.redis.url, store_deadline="2s", threads=1, rules=rules
             )
 
         first = start(0, rules)
@@ -128,7 +128,7 @@ class Fleet(FleetTest):
 
     def test_a_list_stays_while_the_store_does_not_answer(self):
         self.expects_errors = True
-        (server,) = self.serve_nodes(1)
+        server, _ = self.serve_nodes(2)
         self.assertEqual(self.admin(server, "PUT", "/admin/v1/entries/a", {"match": {"api_key": "mallory"}, "effect": "block"}).status, 200)
         page = self.log_in(server, "audit")
         page.see("entry.put")
