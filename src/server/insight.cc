@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "api/admin/series_report.h"
 #include "api/admin/top_report.h"
 #include "base/clock.h"
 #include "server/worker.h"
@@ -186,6 +187,7 @@ void Insight::Tick() {
     SampleSeries(now);
     ++seconds_;
     PublishConsumers();
+    PublishSeries();
   }
   AskLoops(second);
   timer_->Set(turn + kTick);
@@ -308,6 +310,19 @@ void Insight::PublishConsumers() {
   publish(TopWindow::kMinute, kPublishSeconds);
   publish(TopWindow::kTenMinutes, kPublishSeconds);
   publish(TopWindow::kHour, 6 * kPublishSeconds);
+}
+
+// They are valid for as long as they reach back, so that what a node did before it went away stays
+// in the sums.
+void Insight::PublishSeries() {
+  using telemetry::TimeSeries;
+  for (const std::size_t level : {TimeSeries::kByFiveSeconds, TimeSeries::kByHalfMinute}) {
+    const auto [step, points] = TimeSeries::kLevels[level];
+    const auto every = static_cast<std::uint64_t>(step / Micros(std::chrono::seconds(1)));
+    if (!publish_ || seconds_ % every != 0) continue;
+    publish_(api::SeriesReportName(level), api::WriteSeriesReport(state_.series, level),
+             step * static_cast<std::int64_t>(points));
+  }
 }
 
 void Insight::SampleSeries(WallTime now) {

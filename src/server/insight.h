@@ -104,6 +104,7 @@ class Insight {
   void TakeRecord(std::string_view bytes);
   void CountDropped(std::uint64_t records);
   void PublishConsumers();
+  void PublishSeries();
   void TakeSketches(const telemetry::ConsumerSketches& sketches, WallTime now);
   void SampleSeries(WallTime now);
   void Replay(Viewer& viewer);

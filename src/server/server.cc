@@ -31,11 +31,11 @@ using telemetry::LogLevel;
 constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 // Of the memory that the process may use, for input and output of connections.
 constexpr std::size_t kMemoryShare = 4;
-// What loops need at most to cut off connections whose time is over.
-// Of this node, on their way to the control store.
-constexpr int kMaxReportsUnderWay = 3;
+// Of this node, on their way to the control store: three of consumers, two of time series.
+constexpr int kMaxReportsUnderWay = 5;
 // For the last lines of the decision log.
 constexpr Micros kTimeToLog = std::chrono::seconds(5);
+// What loops need at most to cut off connections whose time is over.
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 /// For calls to a control store that does not answer: each has a timeout of a second.
 constexpr Micros kTimeToLeaveStore = std::chrono::seconds(5);

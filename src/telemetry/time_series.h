@@ -33,17 +33,22 @@ struct SeriesPoint {
   float lease_hit_ratio = -1;
 };
 
-/// Time series of the last ten minutes by the second and of the last six hours by half a minute, in
-/// fixed memory (some 30 KiB). For one thread at a time.
+/// Time series of the last ten minutes, by one and by five seconds, and of the last six hours by
+/// half a minute, in fixed memory (some 35 KiB). Steps begin at multiples of their length since
+/// 1970, so that those of several nodes can be added. For one thread at a time.
 class TimeSeries {
  public:
   struct Level {
     Micros step;
     std::size_t points;
   };
-  static constexpr std::array<Level, 2> kLevels = {
+  static constexpr std::array<Level, 3> kLevels = {
       Level{.step = std::chrono::seconds(1), .points = 600},
+      Level{.step = std::chrono::seconds(5), .points = 120},
       Level{.step = std::chrono::seconds(30), .points = 720}};
+  static constexpr std::size_t kBySecond = 0;
+  static constexpr std::size_t kByFiveSeconds = 1;
+  static constexpr std::size_t kByHalfMinute = 2;
 
   TimeSeries();
 

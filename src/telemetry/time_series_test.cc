@@ -32,8 +32,10 @@ TEST(TimeSeries, EachStepHasItsRates) {
     EXPECT_GT(point.p99_seconds, point.p50_seconds);
     EXPECT_LE(point.p99_seconds, 1e-6F);
   }
-  ASSERT_EQ(series.Points(1).size(), 2U);
-  EXPECT_FLOAT_EQ(series.Points(1)[0].checks, 10);
+  ASSERT_EQ(series.Points(TimeSeries::kByFiveSeconds).size(), 12U);
+  EXPECT_FLOAT_EQ(series.Points(TimeSeries::kByFiveSeconds)[11].checks, 10);
+  ASSERT_EQ(series.Points(TimeSeries::kByHalfMinute).size(), 2U);
+  EXPECT_FLOAT_EQ(series.Points(TimeSeries::kByHalfMinute)[0].checks, 10);
   EXPECT_EQ(series.EndOf(0), kStart + seconds(60));
 }
 
@@ -57,7 +59,8 @@ TEST(TimeSeries, OldPointsMakeRoomForNewOnes) {
     ++totals.checks;
   }
   EXPECT_EQ(series.Points(0).size(), 600U);
-  EXPECT_EQ(series.Points(1).size(), 720U);
+  EXPECT_EQ(series.Points(TimeSeries::kByFiveSeconds).size(), 120U);
+  EXPECT_EQ(series.Points(TimeSeries::kByHalfMinute).size(), 720U);
 }
 
 }  // namespace

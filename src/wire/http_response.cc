@@ -69,6 +69,9 @@ HttpResponse::HttpResponse(std::string& output, int status, std::string_view dat
   } else if (options.minor_version == 0) {
     output_.append("\r\nConnection: keep-alive");
   }
+  if (options.is_private) {
+    output_.append("\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff");
+  }
 }
 
 HttpResponse& HttpResponse::Add(std::string_view name, std::string_view value) {

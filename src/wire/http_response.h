@@ -18,6 +18,8 @@ struct HttpResponseOptions {
   int minor_version = 1;
   bool keep_alive = true;  ///< The connection may be used for another request.
   bool head_only = false;  ///< HEAD: without the body.
+  /// Only for the client: caches must not store it, browsers must not guess its type.
+  bool is_private = false;
 
   [[nodiscard]] static HttpResponseOptions For(const HttpRequest& request) {
     return {.minor_version = request.minor_version,

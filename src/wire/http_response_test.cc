@@ -57,6 +57,16 @@ TEST(HttpResponse, WritesTheConnectionHeaderWhereItIsNotImplied) {
   EXPECT_THAT(answer(0, false), HasSubstr("\r\nConnection: close\r\n"));
 }
 
+TEST(HttpResponse, ThatIsPrivateIsNotStoredByCaches) {
+  std::string output;
+  HttpResponse(output, 200, kDate, {.is_private = true}).Finish("application/json", "{}");
+  EXPECT_THAT(output, ::testing::HasSubstr("\r\nCache-Control: no-store\r\n"));
+  EXPECT_THAT(output, ::testing::HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
+  output.clear();
+  HttpResponse(output, 200, kDate, {}).Finish("application/json", "{}");
+  EXPECT_THAT(output, ::testing::Not(::testing::HasSubstr("no-store")));
+}
+
 TEST(HttpResponse, ToHeadHasTheLengthAndNotTheBody) {
   std::string output;
   HttpResponse(output, 200, kDate, {.head_only = true}).Finish("text/plain", "hello");

@@ -28,7 +28,7 @@ class Now(DashboardTest):
         self.assertEqual(page.run("return getComputedStyle(document.body).backgroundColor"), "rgb(14, 17, 18)")
         page.screenshot(self.screenshots / "now-dark.png")
         page.resize(390, 844)
-        for name in ("now", "top", "caller", "rules", "entries", "denials", "audit", "store"):
+        for name in ("now", "top", "caller", "rules", "entries", "denials", "audit", "store", "control"):
             self.go(page, name)
             wide = page.run("return document.documentElement.scrollWidth - innerWidth")
             self.assertLessEqual(wide, 0, f"{name} is wider than a phone")

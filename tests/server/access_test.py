@@ -1,17 +1,15 @@
 """Roles of clients of the binary named by SLUICE: tokens, JWT, certificates, a listener for administrators."""
 
-import base64
-import json
 import ssl
-import subprocess
 import time
 import unittest
 import urllib.request
 
 from support import http1
-from support.certificates import Authority, openssl, tls_flags
+from support.certificates import Authority, tls_flags
 from support.environment import TIMEOUT, wait_until
 from support.http2 import DATA, END_STREAM, HEADERS, Http2Client, frame, grpc_headers, grpc_message
+from support.jwt import Issuer
 from support.sluice import Server, ServerTest, run_sluice
 
 TOKEN = "a-token-that-is-long-enough"
@@ -110,46 +108,27 @@ class Certificates(ServerTest):
 
 
 class Jwt(ServerTest):
-    def token(self, name, claims):
-        """Signed with RS256 by the key NAME.key."""
-
-        def encode(data):
-            return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-        text = encode(b'{"alg":"RS256","typ":"JWT"}') + b"." + encode(json.dumps(claims).encode())
-        signature = subprocess.run(
-            ["openssl", "dgst", "-sha256", "-sign", str(self.folder / f"{name}.key")],
-            input=text, capture_output=True, timeout=TIMEOUT, check=True,
-        ).stdout  # fmt: skip
-        return (text + b"." + encode(signature)).decode()
-
-    def new_key(self, name):
-        key, public = self.folder / f"{name}.key", self.folder / f"{name}.pem"
-        openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", key)
-        openssl("pkey", "-in", key, "-pubout", "-out", public)
-        return public
-
     def test_of_the_identity_provider_gives_a_role_and_those_of_customers_do_not(self):
-        admin, customers = self.new_key("admin"), self.new_key("customers")
+        admin, customers = Issuer(self.folder, "admin"), Issuer(self.folder, "customers")
         flags = ("--admin-jwt-issuer", "https://login.example", "--admin-jwt-audience", "sluice")
-        customer_flags = ("--identity-sources", "jwt", "--identity-jwt-key-files", customers)
-        server = self.serve(*flags, "--admin-jwt-key-files", admin, *customer_flags)
+        customer_flags = ("--identity-sources", "jwt", "--identity-jwt-key-files", customers.public)
+        server = self.serve(*flags, "--admin-jwt-key-files", admin.public, *customer_flags)
         claims = {"iss": "https://login.example", "aud": "sluice", "sub": "alice", "exp": int(time.time()) + 3600}
 
         def status(signer, method="GET", path="/admin/rules", **more):
-            return server.request(method, path, headers=bearer(self.token(signer, claims | more))).status
+            return server.request(method, path, headers=bearer(signer.sign(claims | more))).status
 
-        self.assertEqual(status("admin", role="viewer"), 200)
-        self.assertEqual(status("admin", "POST", "/admin/rules/reload", role="viewer"), 403)
-        self.assertEqual(status("admin", "POST", "/admin/rules/reload", role="editor"), 200)
+        self.assertEqual(status(admin, role="viewer"), 200)
+        self.assertEqual(status(admin, "POST", "/admin/rules/reload", role="viewer"), 403)
+        self.assertEqual(status(admin, "POST", "/admin/rules/reload", role="editor"), 200)
         self.assertTrue(server.log_lines("administrative request", "alice", "/admin/rules/reload"))
-        self.assertEqual(status("customers", role="admin"), 401)
-        self.assertEqual(status("admin", role="admin", aud="shop"), 401)
-        self.assertEqual(status("admin", role="admin", exp=1), 401)
+        self.assertEqual(status(customers, role="admin"), 401)
+        self.assertEqual(status(admin, role="admin", aud="shop"), 401)
+        self.assertEqual(status(admin, role="admin", exp=1), 401)
         self.assertEqual(server.request("GET", "/admin/rules").status, 401)
         with self.assertRaisesRegex(AssertionError, "end customers"):
-            Server(*flags, "--admin-jwt-key-files", customers, *customer_flags)
-        completed = run_sluice("serve", "--admin-jwt-key-files", admin)
+            Server(*flags, "--admin-jwt-key-files", customers.public, *customer_flags)
+        completed = run_sluice("serve", "--admin-jwt-key-files", admin.public)
         self.assertIn("admin.jwt: key_files, issuer and audience are all required", completed.stderr)
 
 

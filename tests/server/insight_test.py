@@ -330,11 +330,38 @@ class Series(InsightTest):
             return len(series) == 1 and sum(series[0]["checks"]) > 1 and sum(series[0]["denials"]) > 0
 
         wait_until(counted)
-        seconds, half_minutes = self.get(server, "/admin/v1/series").json()["series"]
-        self.assertEqual((seconds["step_seconds"], half_minutes["step_seconds"]), (1, 30))
+        all_steps = self.get(server, "/admin/v1/series").json()["series"]
+        self.assertEqual([one["step_seconds"] for one in all_steps], [1, 5, 30])
+        seconds = all_steps[0]
         for name in ("checks", "denials", "degraded", "p50_seconds", "p99_seconds", "lease_hit_ratio"):
             self.assertEqual(len(seconds[name]), len(seconds["checks"]))
         self.assertEqual(len(self.get(server, "/admin/v1/series?step=1&last=1").json()["series"][0]["checks"]), 1)
+        for query in ("step=2", "last=0", "scope=world", "scope=cluster&step=1", "node=a&step=1", "unknown=1"):
+            self.assertEqual(server.request("GET", f"/admin/v1/series?{query}").status, 400, query)
+
+    def test_series_of_all_nodes_add_up_and_each_can_be_read(self):
+        redis = self.enterContext(RedisServer())
+        servers = [self.serve(store=redis.url, rules=RULES) for _ in range(2)]
+
+        def counted(query):
+            """The calls of the last ten minutes."""
+            answer = self.get(servers[0], f"/admin/v1/series?step=5&{query}").json()
+            (series,) = answer["series"]
+            self.assertEqual(series["step_seconds"], 5)
+            return answer["nodes"], round(5 * sum(rate or 0 for rate in series["checks"]))
+
+        wait_until(lambda: counted("scope=cluster")[0] == 2)
+        for calls, server in zip((3, 4), servers):
+            for _ in range(calls):
+                check(server, "alice")
+        wait_until(lambda: counted("scope=cluster") == (2, 7), lambda: counted("scope=cluster"))
+        nodes = self.get(servers[0], "/admin/v1/nodes").json()["nodes"]
+        by_node = {node["address"]: counted(f"node={node['id']}") for node in nodes}
+        self.assertEqual(by_node, {f"127.0.0.1:{server.http}": (1, calls) for calls, server in zip((3, 4), servers)})
+        self.assertEqual(servers[0].request("GET", "/admin/v1/series?node=none").status, 404)
+        # A node that is gone counts for the time in which it ran.
+        self.assertEqual(servers[1].stop(), 0)
+        self.assertEqual(counted("scope=cluster"), (2, 7))
 
 
 if __name__ == "__main__":

@@ -68,18 +68,20 @@ class Driver:
 
 
 class Browser:
-    """One browser with a profile of its own. `dark`, `width` and `height`: what the page sees."""
+    """One browser with a profile of its own. `dark`, `width` and `height`: what the page sees. `names`: host names that resolve
+    to this machine."""
 
-    def __init__(self, driver, width=1280, height=860, dark=False):
+    def __init__(self, driver, width=1280, height=860, dark=False, names=()):
         self.driver = driver
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        resolved = [f"--host-resolver-rules={','.join(f'MAP {name} 127.0.0.1' for name in names)}"] if names else []
         capabilities = {
             "browserName": "chrome",
             "acceptInsecureCerts": True,
             "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"},
             "goog:chromeOptions": {
                 "binary": shutil.which("chromium"),
-                "args": [*_FLAGS, f"--user-data-dir={self.profile.name}", f"--window-size={width},{height}"],
+                "args": [*_FLAGS, *resolved, f"--user-data-dir={self.profile.name}", f"--window-size={width},{height}"],
             },
         }
         answer = driver.request("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})

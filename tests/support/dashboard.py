@@ -20,7 +20,7 @@ rules:
     window: 1d
 """
 
-# Keys that a client may choose: markup, other directions, the longest one.
+# Keys that a client may choose: markup, other directions, the longest one. Executed, each would set the title of the page.
 HOSTILE = [
     "<script>document.title='owned'</script>",
     '"><img src=x onerror="document.title=\'owned\'">',
@@ -28,6 +28,13 @@ HOSTILE = [
     "javascript:document.title='owned'",
     "\u202egnp.exe\u202c \u2066right\u2069 \u05d0\u05d1",
     "A" * 256,
+    "</textarea></title></style></script><svg/onload=document.title='owned'>",
+    "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\">",
+    "';document.title='owned';//\\\";document.title='owned'//",
+    "<a href=javascript:document.title='owned' autofocus onfocus=document.title='owned'>x",
+    "&lt;img src=x onerror=document.title='owned'&gt;",
+    "${document.title='owned'}`\u2028document.title='owned'\u2029",
+    "__proto__",
 ]
 
 

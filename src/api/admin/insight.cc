@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "api/admin/insight_query.h"
 #include "api/admin/insight_services.h"
 #include "api/admin/key_text.h"
+#include "api/admin/series_report.h"
 #include "api/admin/task_route.h"
 #include "api/admin/top_report.h"
 #include "api/http/routes.h"
@@ -40,10 +42,7 @@ std::optional<TopQuery> ReadTopQuery(HttpExchange& exchange) {
   query.Choose("window", LabelsOf(telemetry::TopWindow{}), top.window);
   query.Text("rule", top.rule);
   query.Number("limit", 1, kMaxTopRows, top.limit);
-  enum class Scope : std::uint8_t { kNode, kCluster };
-  Scope scope = Scope::kNode;
-  query.Choose("scope", std::array<std::string_view, 2>{"node", "cluster"}, scope);
-  top.cluster = scope == Scope::kCluster;
+  top.cluster = query.IsForCluster();
   if (query.refused()) return std::nullopt;
   return top;
 }
@@ -119,18 +118,47 @@ void RunClusterTop(HttpExchange& exchange, TopQuery query) {
           });
 }
 
-void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::size_t last,
-                  JsonWriter& json) {
-  using telemetry::SeriesPoint;
-  std::vector<SeriesPoint> points = series.Points(level);
-  if (points.size() > last) {
-    points.erase(points.begin(), points.end() - static_cast<std::ptrdiff_t>(last));
+// The levels of telemetry::TimeSeries, by the length of their steps.
+enum class SeriesStep : std::uint8_t { kAll, kSecond, kFiveSeconds, kHalfMinute };
+constexpr std::array<std::string_view, 4> kStepLabels = {"all", "1", "5", "30"};
+
+struct SeriesQuery {
+  SeriesStep step = SeriesStep::kAll;
+  std::size_t last = telemetry::TimeSeries::kLevels[telemetry::TimeSeries::kByHalfMinute].points;
+  bool cluster = false;
+  std::string node{};  ///< Not empty: this one, as it has published.
+
+  [[nodiscard]] bool Has(std::size_t level) const {
+    return step == SeriesStep::kAll || static_cast<std::size_t>(step) == level + 1;
   }
+};
+
+std::optional<SeriesQuery> ReadSeriesQuery(HttpExchange& exchange) {
+  InsightQuery query(exchange, {"step", "last", "scope", "node"});
+  SeriesQuery series;
+  query.Choose("step", kStepLabels, series.step);
+  query.Number("last", 1, series.last, series.last);
+  series.cluster = query.IsForCluster();
+  query.Text("node", series.node);
+  if (query.refused()) return std::nullopt;
+  if (series.step == SeriesStep::kSecond && (series.cluster || !series.node.empty())) {
+    exchange.Refuse({.code = ProblemCode::kInvalidParameter,
+                     .field = "step",
+                     .detail = "must be 5 or 30 for other nodes than this one"});
+    return std::nullopt;
+  }
+  return series;
+}
+
+void AppendSeries(const SeriesSlice& slice, std::size_t level, std::size_t last, JsonWriter& json) {
+  using telemetry::SeriesPoint;
+  const std::span<const SeriesPoint> points =
+      std::span(slice.points).last(std::min(last, slice.points.size()));
   json.BeginObject();
   json.Key("step_seconds")
       .Int(std::chrono::floor<std::chrono::seconds>(telemetry::TimeSeries::kLevels[level].step)
                .count());
-  json.Key("end").String(FormatTimestamp(series.EndOf(level)));
+  json.Key("end").String(FormatTimestamp(slice.end));
   const auto add = [&](std::string_view name, float SeriesPoint::* member, double scale) {
     json.Key(name).BeginArray();
     for (const SeriesPoint& point : points) {
@@ -148,6 +176,52 @@ void AppendSeries(const telemetry::TimeSeries& series, std::size_t level, std::s
   json.EndObject();
 }
 
+void RunNodeSeries(HttpExchange& exchange, const SeriesQuery& query) {
+  RunInsightTask(exchange, [query](InsightReader& reader) {
+    TaskReply reply;
+    JsonWriter json(reply.body);
+    json.BeginObject().Key("nodes").Uint(1).Key("series").BeginArray();
+    for (std::size_t level = 0; level < telemetry::TimeSeries::kLevels.size(); ++level) {
+      if (query.Has(level)) {
+        AppendSeries(SliceOf(reader.state.series, level), level, query.last, json);
+      }
+    }
+    json.EndArray().EndObject();
+    return reply;
+  });
+}
+
+// What nodes have published: all of them together, or one.
+TaskReply ReplyWithPublishedSeries(const SeriesQuery& query, ControlServices& services) {
+  std::size_t nodes = 0;
+  std::string levels;
+  JsonWriter json(levels);
+  json.BeginArray();
+  for (const std::size_t level :
+       {telemetry::TimeSeries::kByFiveSeconds, telemetry::TimeSeries::kByHalfMinute}) {
+    if (!query.Has(level)) continue;
+    const auto reports = services.store.ReadNodeReports(SeriesReportName(level));
+    if (!reports) return ReplyWith(reports.error());
+    std::vector<SeriesSlice> slices;
+    for (const control::NodeReport& report : *reports) {
+      if (!query.node.empty() && report.node != query.node) continue;
+      if (auto slice = ReadSeriesReport(report.text, level)) slices.push_back(*std::move(slice));
+    }
+    nodes = std::max(nodes, slices.size());
+    AppendSeries(Merge(slices, level), level, query.last, json);
+  }
+  json.EndArray();
+  if (nodes == 0 && !query.node.empty()) {
+    return ReplyWith(Problem{.code = ProblemCode::kNotFound,
+                             .field = "node",
+                             .detail = "no node of this id has published a time series lately"});
+  }
+  TaskReply reply;
+  JsonWriter body(reply.body);
+  body.BeginObject().Key("nodes").Uint(nodes).Key("series").Literal(levels).EndObject();
+  return reply;
+}
+
 }  // namespace
 
 void RunTop(HttpExchange& exchange) {
@@ -161,21 +235,15 @@ void RunTop(HttpExchange& exchange) {
 }
 
 void RunSeries(HttpExchange& exchange) {
-  InsightQuery query(exchange, {"step", "last"});
-  enum class Step : std::uint8_t { kAll, kSecond, kHalfMinute };
-  Step step = Step::kAll;
-  query.Choose("step", std::array<std::string_view, 3>{"all", "1", "30"}, step);
-  std::size_t last = telemetry::TimeSeries::kLevels[1].points;
-  query.Number("last", 1, last, last);
-  if (query.refused()) return;
-  RunInsightTask(exchange, [step, last](InsightReader& reader) {
-    TaskReply reply;
-    JsonWriter json(reply.body);
-    json.BeginObject().Key("series").BeginArray();
-    if (step != Step::kHalfMinute) AppendSeries(reader.state.series, 0, last, json);
-    if (step != Step::kSecond) AppendSeries(reader.state.series, 1, last, json);
-    json.EndArray().EndObject();
-    return reply;
+  auto query = ReadSeriesQuery(exchange);
+  if (!query) return;
+  const bool is_published = query->cluster || !query->node.empty();
+  // Without a control store there is one node.
+  if (!is_published || exchange.admin().rule_tasks() == nullptr) {
+    return RunNodeSeries(exchange, *query);
+  }
+  RunTask(exchange, TaskKind::kRead, [query = *std::move(query)](ControlServices& services) {
+    return ReplyWithPublishedSeries(query, services);
   });
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -60,6 +62,14 @@ class InsightQuery {
       return;
     }
     Refuse(name, "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+
+  /// Reads "scope": of all nodes ("cluster"), or by default of this one ("node").
+  [[nodiscard]] bool IsForCluster() {
+    enum class Scope : std::uint8_t { kNode, kCluster };
+    Scope scope = Scope::kNode;
+    Choose("scope", std::array<std::string_view, 2>{"node", "cluster"}, scope);
+    return scope == Scope::kCluster;
   }
 
   /// Whether the request was refused.

@@ -11,18 +11,6 @@
 namespace sluice::api {
 namespace {
 
-wire::HttpResponse RespondPrivately(const HttpExchange& exchange, int status) {
-  wire::HttpResponse response = exchange.Respond(status);
-  response.Add("Cache-Control", "no-store");
-  response.Add("X-Content-Type-Options", "nosniff");
-  return response;
-}
-
-void RefusePrivately(const HttpExchange& exchange, const Problem& problem) {
-  wire::HttpResponse response = RespondPrivately(exchange, KindOf(problem.code).status);
-  FinishWithProblem(problem, response);
-}
-
 // A page on another machine would send the token in the clear.
 bool MayLogIn(HttpExchange& exchange) {
   return exchange.peer.is_local || exchange.loop.options().plaintext_login ||
@@ -84,6 +72,7 @@ bool IsOff(const HttpExchange& exchange) {
 
 void RunGetSession(HttpExchange& exchange) {
   if (IsOff(exchange)) return;
+  exchange.response_options.is_private = true;
   const Access access = CheckBrowserAccess(exchange.services(), exchange.loop.browser_sessions(),
                                            exchange.peer, exchange.loop.options().admin_hosts,
                                            exchange.request, {.least = identity::Role::kViewer});
@@ -97,56 +86,56 @@ void RunGetSession(HttpExchange& exchange) {
   } else if (!access.granted && reason.empty()) {
     reason = KindOf(access.problem.code).meaning;
   }
-  RespondPrivately(exchange, 200)
-      .Finish("application/json",
-              WriteSession(exchange, access.granted ? access.principal.get() : nullptr, session,
-                           reason));
+  exchange.Respond(200).Finish(
+      "application/json",
+      WriteSession(exchange, access.granted ? access.principal.get() : nullptr, session, reason));
 }
 
 void RunBeginSession(HttpExchange& exchange) {
   if (IsOff(exchange)) return;
+  exchange.response_options.is_private = true;
   if (IsCrossOrigin(exchange.request)) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kForbidden,
-                                      .detail = "a page of another origin can't log in"});
+    return exchange.Refuse(
+        {.code = ProblemCode::kForbidden, .detail = "a page of another origin can't log in"});
   }
   if (!MayLogIn(exchange)) {
-    return RefusePrivately(
-        exchange, {.code = ProblemCode::kForbidden, .detail = std::string(kPlaintextDetail)});
+    return exchange.Refuse(
+        {.code = ProblemCode::kForbidden, .detail = std::string(kPlaintextDetail)});
   }
   Problem problem;
   auto body = exchange.loop.json().Read(exchange.request.body, problem);
-  if (!body || !body->Only({"token"})) return RefusePrivately(exchange, problem);
+  if (!body || !body->Only({"token"})) return exchange.Refuse(problem);
   const auto token = body->Text("token");
   if (!token && !body->failed()) body->Missing("token");
-  if (!token) return RefusePrivately(exchange, problem);
+  if (!token) return exchange.Refuse(problem);
   if (!NeedsToken(exchange) && !exchange.admin().authenticator().IsCredential(*token)) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kForbidden,
-                                      .detail = "no token is configured, so none is needed: the "
-                                                "dashboard answers on loopback only"});
+    return exchange.Refuse({.code = ProblemCode::kForbidden,
+                            .detail = "no token is configured, so none is needed: the "
+                                      "dashboard answers on loopback only"});
   }
   if (token->size() > BrowserSessions::kMaxTokenBytes) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kInvalidField,
-                                      .field = "token",
-                                      .detail = "is longer than a cookie can hold"});
+    return exchange.Refuse({.code = ProblemCode::kInvalidField,
+                            .field = "token",
+                            .detail = "is longer than a cookie can hold"});
   }
   const identity::Login login = LogIn(exchange.services(), Protocol::kHttp, exchange.peer, *token);
   if (login.verdict == identity::TokenVerdict::kLimited) {
     exchange.response_options.keep_alive = false;
-    return RefusePrivately(exchange, {.code = ProblemCode::kTooManyAttempts});
+    return exchange.Refuse({.code = ProblemCode::kTooManyAttempts});
   }
   if (login.verdict != identity::TokenVerdict::kRight) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kUnauthorized,
-                                      .detail = "the token is wrong, has expired or was revoked"});
+    return exchange.Refuse({.code = ProblemCode::kUnauthorized,
+                            .detail = "the token is wrong, has expired or was revoked"});
   }
   if (!login.principal->Has(identity::Role::kViewer)) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kForbidden,
-                                      .detail = "the token has no role that may see anything"});
+    return exchange.Refuse(
+        {.code = ProblemCode::kForbidden, .detail = "the token has no role that may see anything"});
   }
   const auto session = BrowserSessions::Begin(*token, exchange.services().now());
   const bool is_secure = UsesHttps(exchange.services(), exchange.peer, exchange.request);
   constexpr auto kSeconds =
       std::chrono::duration_cast<std::chrono::seconds>(BrowserSessions::kLifetime).count();
-  wire::HttpResponse response = RespondPrivately(exchange, 200);
+  wire::HttpResponse response = exchange.Respond(200);
   response.Add("Set-Cookie",
                CookieOf(SessionCookieName(exchange.request, is_secure),
                         exchange.loop.browser_sessions().Seal(session), kSeconds, is_secure));
@@ -155,12 +144,13 @@ void RunBeginSession(HttpExchange& exchange) {
 
 void RunEndSession(HttpExchange& exchange) {
   if (IsOff(exchange)) return;
+  exchange.response_options.is_private = true;
   if (IsCrossOrigin(exchange.request)) {
-    return RefusePrivately(exchange, {.code = ProblemCode::kForbidden,
-                                      .detail = "a page of another origin can't log out"});
+    return exchange.Refuse(
+        {.code = ProblemCode::kForbidden, .detail = "a page of another origin can't log out"});
   }
   const bool is_secure = UsesHttps(exchange.services(), exchange.peer, exchange.request);
-  wire::HttpResponse response = RespondPrivately(exchange, 204);
+  wire::HttpResponse response = exchange.Respond(204);
   response.Add("Set-Cookie",
                CookieOf(SessionCookieName(exchange.request, is_secure), "", 0, is_secure));
   response.Finish();

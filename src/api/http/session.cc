@@ -261,6 +261,7 @@ void HttpSession::RunRoute(HttpExchange& exchange, std::span<const HttpRoute> ro
     response.Add("Retry-After", "1");
     return response.Finish();
   }
+  exchange.response_options.is_private = route->is_administrative();
   Access access = CheckAccess(request, *route);
   if (access.closes) return Refuse(access.problem, exchange.response_options);
   if (!access.granted) return RefuseAccess(access.problem, exchange);

@@ -13,12 +13,13 @@ export class ApiError extends Error {
 // The server can't be reached.
 export class OfflineError extends Error {}
 
-export const session = {authenticated: false, role: null, csrf: null, bundle: null};
+export const session = {authenticated: false, role: null, scope: null, csrf: null};
 
 const ROLES = ["none", "checker", "viewer", "operator", "editor", "admin"];
 
-export function may(role) {
-  return session.authenticated && ROLES.indexOf(session.role) >= ROLES.indexOf(role);
+// Whether the session has at least this role. `everywhere`: for changes that a token with a scope can't make.
+export function may(role, everywhere = false) {
+  return session.authenticated && ROLES.indexOf(session.role) >= ROLES.indexOf(role) && !(everywhere && session.scope);
 }
 
 let onEnd = () => {};
@@ -112,13 +113,19 @@ export async function logOut() {
   Object.assign(session, {authenticated: false, role: null, csrf: null});
 }
 
-// Calls `load` now and then every `seconds`, until the signal; not while the page is hidden. `load` gets the signal.
+// Calls `load` now and then every `seconds`, until the signal; not while the page is hidden. `load` gets the signal. Returns a
+// function that calls it at once, or as soon as the call under way is done.
 export function poll(seconds, signal, load) {
   let timer = null;
   let running = false;
+  let again = false;
   const run = async () => {
     clearTimeout(timer);
-    if (signal.aborted || running) return;
+    if (signal.aborted) return;
+    if (running) {
+      again = true;
+      return;
+    }
     if (!document.hidden) {
       running = true;
       try {
@@ -127,7 +134,8 @@ export function poll(seconds, signal, load) {
         if (error.name !== "AbortError") throw error;
       } finally {
         running = false;
-        if (!signal.aborted) timer = setTimeout(run, seconds * 1000);
+        if (!signal.aborted) timer = setTimeout(run, again ? 0 : seconds * 1000);
+        again = false;
       }
     } else {
       timer = setTimeout(run, seconds * 1000);

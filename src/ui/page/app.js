@@ -5,6 +5,7 @@ import * as format from "./format.js";
 import {button, field, h, key, problem, replace} from "./parts.js";
 import * as audit from "./audit.js";
 import * as caller from "./caller.js";
+import * as control from "./control.js";
 import * as denials from "./denials.js";
 import * as entries from "./entries.js";
 import * as now from "./now.js";
@@ -22,6 +23,7 @@ const PAGES = [
   {name: "denials", key: "d", page: denials},
   {name: "audit", key: "a", page: audit},
   {name: "store", key: "s", page: store},
+  {name: "control", key: "o", page: control},
 ];
 
 const root = document.getElementById("app");
@@ -105,13 +107,13 @@ function showFrame() {
     h("a", {href: `#/${name}`, "data-page": name, title: `${page.title} (g ${letter})`}, page.title));
   banner = h("div", {class: "banner", role: "alert"});
   replace(root,
-    h("header", {class: "top"},
+    h("header", {class: "top"}, h("div", {class: "bar-of-pages"},
       h("a", {class: "brand", href: "#/now"}, mark(), "Sluice"),
       h("nav", {"aria-label": "Pages"}, links),
       h("div", {class: "user"},
         h("span", {class: "who"}, key(session.name ?? ""), h("span", {class: "badge"}, session.role)),
         button("\u25d0", toggleTheme, {class: "plain", "aria-label": "Light or dark", title: "Light or dark"}),
-        session.csrf ? button("Log out", endSession, {class: "plain"}) : null)),
+        session.csrf ? button("Log out", endSession, {class: "plain"}) : null))),
     banner,
     h("main", {id: "main"}));
   route();

@@ -1,10 +1,10 @@
 // Caller: the limits that one caller meets, and what can be done for it.
 
-import {get, lines, may, query, request, send, snake, ApiError} from "./api.js";
+import {get, lines, may, query, request, send, session, snake, ApiError} from "./api.js";
 import * as format from "./format.js";
-import {attributes, badge, bar, button, dialog, field, h, key, notice, panel, problem, replace, select, table, time, toast, visible} from "./parts.js";
+import {attributes, badge, bar, button, dialog, expiry, field, h, key, lifeField, notice, panel, problem, replace, select, table, time, toast, visible} from "./parts.js";
 import {keysPanel} from "./keys.js";
-import {attributeNames, editEntry, effectKind, entryColumns, expiry, lifeField} from "./entries.js";
+import {attributeNames, editEntry, effectKind, entryColumns} from "./entries.js";
 
 export const title = "Caller";
 
@@ -45,9 +45,7 @@ export function show(main, {signal, report, state, go}) {
   else replace(result, keysPanel({signal, go}));
 
   function readAttributes() {
-    const values = {};
-    for (const line of lines_.children) values[line.querySelector("[name=attribute]").value] = line.querySelector("[name=value]").value;
-    return values;
+    return Object.fromEntries([...lines_.children].map((line) => [line.querySelector("[name=attribute]").value, line.querySelector("[name=value]").value]));
   }
 
   async function search() {
@@ -77,15 +75,15 @@ export function show(main, {signal, report, state, go}) {
     const rows = table([
       {name: "Rule", cell: (row) => [key(row.rule), row.shadow ? [" ", badge("shadow")] : null]},
       {name: "Limit", cell: (row) => row.name ? key(row.name) : row.type ?? ""},
-      {name: "Used", cell: (row) => bar(Math.max(0, row.used), row.limit), class: "wide-bar"},
-      {name: "", label: "Used in numbers", cell: (row) => row.rejects_all ? badge("rejects all", "bad") : [format.count(row.used), h("small", {}, ` of ${format.count(row.limit)}`)], class: "number"},
+      {name: "Used", cell: (row) => row.rejects_all ? badge("rejects all", "bad")
+        : h("span", {class: "used"}, bar(Math.max(0, row.used), row.limit), h("span", {class: "nowrap"}, format.count(row.used), h("small", {}, ` of ${format.count(row.limit)}`))), class: "wide-bar"},
       {name: "Left", cell: (row) => format.count(row.remaining), class: "number"},
       {name: "Full in", cell: (row) => row.live ? format.seconds(row.reset_after_ms / 1000) : "not used", class: "number"},
       {name: "Granted", cell: (row) => row.grant || row.expiring_grant ? [format.count(row.grant || row.expiring_grant), row.grant_expires_at ? h("small", {}, ` until ${format.when(row.grant_expires_at)}`) : null] : format.none, class: "number"},
       {name: "Leased", cell: (row) => row.leased ? format.count(row.leased) : format.none, class: "number"},
       {name: "Seen", cell: (row) => row.last_seen ? time(row.last_seen) : format.none},
       {name: "Denied", cell: (row) => row.last_denied ? time(row.last_denied) : format.none},
-    ], {label: "Limits"});
+    ], {label: "Limits", wide: true});
     rows.show(answer.limits, answer.listed ? "No limit is evaluated: the caller is on a list." : "No rule matches these attributes.");
     replace(limits.body, answer.listed ? notice(`The caller is on the ${answer.listed} list of the rules.`, answer.listed === "deny" ? "bad" : "good") : null, rows.element);
     const explained = panel("Why");
@@ -104,11 +102,11 @@ export function show(main, {signal, report, state, go}) {
   function actions(answer) {
     if (!may("operator")) return null;
     const match = identityOf(searched);
+    const rule = session.scope ? answer.limits.find((limit) => limit.rule.startsWith(session.scope))?.rule ?? "" : "";
     return h("div", {class: "row tight"},
-      button("Block\u2026", () => editEntry({match, kind: "block", done: refresh}), {class: "danger"}),
-      button("Raise\u2026", () => editEntry({match, kind: "multiply", done: refresh})),
-      button("Grant\u2026", () => askGrant(answer)),
-      button("Reset\u2026", () => askReset(answer)));
+      button("Block\u2026", () => editEntry({match, rule, kind: "block", done: refresh}), {class: "danger"}),
+      button("Raise\u2026", () => editEntry({match, rule, kind: "multiply", done: refresh})),
+      may("operator", true) ? [button("Grant\u2026", () => askGrant(answer)), button("Reset\u2026", () => askReset(answer))] : null);
   }
 
   function askGrant(answer) {
@@ -142,7 +140,7 @@ export function show(main, {signal, report, state, go}) {
   }
 
   async function drawEntries(answer) {
-    const list = table(entryColumns(refresh), {label: "Entries in force"});
+    const list = table(entryColumns(refresh), {label: "Entries in force", wide: true});
     try {
       let rows = answer.entries;
       if (!rows) {

@@ -16,12 +16,13 @@ function roundUp(number) {
   return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= number * 0.9999) ?? 10 * power;
 }
 
-// series: {name, kind: "main" | "second" | "bad"}; show({values: [[…], …], end: Date, step: seconds}).
-export function chart({title, unit, series, max}) {
+// series: {name, kind: "main" | "second" | "bad"}; show({values: [[…], …], end: Date, step: seconds}). `bridge`: gaps of so many
+// seconds are drawn through, for values that are sampled; `blank`: what a chart without values says.
+export function chart({title, unit, series, max, bridge = 0, blank = "Nothing was measured in this time"}) {
   const drawing = svg("svg", {class: "chart-svg", role: "img", height: HEIGHT, tabindex: "0"});
   const tip = h("div", {class: "tip", "aria-hidden": "true"});
   const legend = h("div", {class: "legend"}, series.map((one) => h("span", {class: one.kind}, one.name)));
-  const element = h("figure", {class: "chart"}, h("figcaption", {}, h("span", {}, title), legend), h("div", {class: "canvas"}, drawing, tip));
+  const element = h("figure", {class: "chart"}, h("figcaption", {}, h("span", {}, title), legend), h("div", {class: "canvas"}, drawing, tip, h("div", {class: "blank-text"}, blank)));
   let data = null;
   let at = null;
   let width = 0;
@@ -39,17 +40,17 @@ export function chart({title, unit, series, max}) {
 
   function line(values, highest) {
     let path = "";
-    let pen = false;
-    values.forEach((value, i) => {
-      if (value === null) {
-        pen = false;
-        return;
-      }
+    let last = -Infinity;
+    const reach = Math.max(1, bridge / data.step);
+    const known = values.map((value, i) => (value === null ? -1 : i)).filter((i) => i >= 0);
+    known.forEach((i, at_) => {
+      const value = values[i];
+      const pen = i - last <= reach;
+      last = i;
       const y = TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.min(1, value / highest));
       path += `${pen ? "L" : "M"}${x(i).toFixed(1)} ${y.toFixed(1)}`;
       // A point alone would not be visible.
-      if (!pen && (i + 1 >= values.length || values[i + 1] === null)) path += "h1.5";
-      pen = true;
+      if (!pen && !(known[at_ + 1] - i <= reach)) path += "h1.5";
     });
     return path;
   }

@@ -2,16 +2,12 @@
 
 import {get, loadSession, query, snake, ApiError} from "./api.js";
 import * as format from "./format.js";
-import {attributes, badge, button, dialog, empty, field, h, key, panel, problem, replace, table, time, visible} from "./parts.js";
+import {attributes, badge, button, dialog, empty, facts, field, h, key, panel, problem, replace, table, time, visible} from "./parts.js";
 import {guessAttributes} from "./top.js";
 
 export const title = "Denials";
 
 const KEPT = 500;
-
-function facts(pairs) {
-  return h("dl", {class: "facts"}, pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-}
 
 function numbersOf(denial) {
   const {numbers} = denial;
@@ -60,9 +56,8 @@ export function show(main, {signal, report, go}) {
     {name: "Key", cell: (row) => row.key ? h("button", {type: "button", class: "link", onclick: () => go("caller", {attributes: callerOf(row)})}, key(row.key)) : format.none},
     {name: "Call", cell: (row) => attributes(row.attributes)},
     {name: "Wait", cell: (row) => waitOf(row), class: "number"},
-    {name: "Node", cell: (row) => key(row.node)},
     {name: "", class: "actions", cell: (row) => row.id ? button("Why", () => explain(row.id).catch((error) => replace(errors, problem(error))), {class: "small", "aria-label": "Why was this call denied"}) : null},
-  ], {label: "Denials", id: (row) => `${row.node} ${row.sequence}`});
+  ], {label: "Denials", id: (row) => `${row.node} ${row.sequence}`, wide: true});
 
   replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Denials"), h("p", {}, "Calls that this node denies, as it happens."), h("div", {class: "row tight"}, state, pause)),
     h("div", {class: "filters"}, field("Rule", rule),

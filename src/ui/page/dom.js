@@ -45,10 +45,10 @@ export function key(text, attributes) {
   return h("bdi", {class: "key", title: visible(text), ...attributes}, visible(text));
 }
 
-// Makes characters visible that would change the order or the look of a line.
+// Makes characters visible that would change the order or the look of a line: controls, formats, separators of lines.
 export function visible(text) {
   return String(text ?? "").replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (c) => `\u2039U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u203a`,
   );
 }

@@ -1,13 +1,12 @@
 // Entries: blocks, exceptions and other limits for single callers.
 
-import {get, may, poll, query, send, ApiError, OfflineError} from "./api.js";
+import {get, may, poll, query, send} from "./api.js";
 import * as format from "./format.js";
-import {attributes, badge, button, choice, dialog, field, h, key, panel, problem, replace, select, table, time, toast, visible} from "./parts.js";
+import {attributes, badge, button, choice, dialog, expiry, field, freshness, h, key, lifeField, panel, replace, select, table, time, toast, visible} from "./parts.js";
 
 export const title = "Entries";
 
 const KINDS = {block: "bad", allow: "good", unlimited: "accent", limit: "accent", multiply: "accent"};
-const LIVES = [["1h", "1 hour"], ["2h", "2 hours"], ["24h", "24 hours"], ["168h", "7 days"], ["720h", "30 days"], ["never", "never expires"]];
 
 export function effectKind(effect) {
   return typeof effect === "string" ? effect : Object.keys(effect ?? {})[0] ?? "";
@@ -32,14 +31,6 @@ function spread(answer) {
 function newId(kind) {
   const random = crypto.getRandomValues(new Uint32Array(2));
   return `${kind}-${random[0].toString(36)}${random[1].toString(36)}`;
-}
-
-export function expiry(life) {
-  return life === "never" ? null : new Date(Date.now() + Number.parseInt(life, 10) * 3_600_000).toISOString();
-}
-
-export function lifeField(value = "24h") {
-  return select(LIVES, value, {name: "life"});
 }
 
 // Makes or changes an entry. `match`: the attributes that it begins with. Calls `done` with the stored entry.
@@ -86,11 +77,10 @@ export function editEntry({entry = null, match = {}, kind = "block", rule = "", 
       h("div", {class: "row"}, field("Only rule", ruleInput, "Empty: all rules"), field(entry ? "Expires, from now" : "Expires in", life)),
       field("Reason", reason, "For other operators, and the audit log")],
     submit: async () => {
-      const matched = {};
-      for (const line of lines.children) {
+      const matched = Object.fromEntries([...lines.children].map((line) => {
         const [name, operator, value] = ["attribute", "operator", "value"].map((part) => line.querySelector(`[name=${part}]`).value);
-        matched[name] = operator === "equals" ? value : {[operator]: value};
-      }
+        return [name, operator === "equals" ? value : {[operator]: value}];
+      }));
       const id = entry?.id ?? newId(effect.value);
       const body = {
         match: matched, rule: ruleInput.value || null, reason: reason.value, expires_at: expiry(life.value),
@@ -128,8 +118,7 @@ export function entryColumns(onChange) {
     {name: "Matches", cell: (row) => Object.keys(row.match ?? {}).length ? attributes(row.match) : "every call"},
     {name: "Effect", cell: (row) => effectBadge(row.effect)},
     {name: "Rule", cell: (row) => row.rule ? key(row.rule) : "all"},
-    {name: "Reason", cell: (row) => visible(row.reason) || format.none, class: "reason"},
-    {name: "Author", cell: (row) => key(row.author)},
+    {name: "Reason", cell: (row) => [h("span", {class: "clamped", title: visible(row.reason)}, visible(row.reason) || format.none), h("small", {}, "by ", key(row.author))], class: "reason"},
     {name: "Expires", cell: (row) => row.expires_at ? h("time", {datetime: row.expires_at, title: format.fullTime(row.expires_at)}, format.relative(row.expires_at)) : "never"},
     {name: "Last used", cell: (row) => row.last_used ? time(row.last_used) : "not yet"},
   ];
@@ -143,17 +132,18 @@ export function entryColumns(onChange) {
 
 export function show(main, {signal, report}) {
   const list = panel("Entries");
+  const fresh = freshness(report);
   const more = h("div", {class: "more"});
   const search = h("input", {type: "search", placeholder: "attribute=value", autocomplete: "off", spellcheck: "false", onchange: () => restart()});
   const kind = choice("Effect", [["", "All"], ["block", "Blocks"], ["allow", "Allows"], ["limit", "Limits"], ["multiply", "Factors"], ["unlimited", "Unlimited"]], "", () => restart());
-  const entries = table(entryColumns(() => refresh()), {label: "Entries", id: (row) => row.id, live: true});
+  const entries = table(entryColumns(() => refresh()), {label: "Entries", id: (row) => row.id, wide: true});
   let pages = 1;
 
   replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Entries"),
     h("p", {}, "What is decided for single callers before any rule."),
     may("operator") ? button("New entry\u2026", () => editEntry({done: () => refresh()}), {class: "primary"}) : null),
     h("div", {class: "filters"}, field("Search", search), h("div", {class: "field"}, h("span", {class: "label"}, "Effect"), kind.element)),
-    list.element);
+    fresh.element, list.element);
   replace(list.body, entries.element, more);
 
   function restart() {
@@ -177,12 +167,9 @@ export function show(main, {signal, report}) {
       entries.show(rows, filtered ? "No entry matches this search." : "There are no entries: every call is decided by the rules.");
       replace(list.tools, total !== null ? `${format.count(total)} in all` : cursor ? `the first ${format.count(rows.length)}` : `${format.count(rows.length)} in all`);
       replace(more, cursor ? button("Show more", () => { ++pages; refresh(); }, {class: "small"}) : null);
-      report(null);
-      if (list.body.firstChild !== entries.element) replace(list.body, entries.element, more);
+      fresh.succeed();
     } catch (error) {
-      if (error instanceof OfflineError) report(error);
-      else if (error instanceof ApiError) replace(list.body, problem(error));
-      else throw error;
+      fresh.fail(error);
     }
   });
 }

@@ -35,7 +35,8 @@ export function rate(number) {
 export function percent(share) {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
   const number = share * 100;
-  return `${number === 0 || number >= 99.95 ? number.toFixed(0) : number < 0.1 ? "<0.1" : number.toFixed(1)}\u2009%`;
+  const isWhole = Math.abs(number - Math.round(number)) < 0.005 || number >= 99.95;
+  return `${isWhole ? number.toFixed(0) : number < 0.1 ? "<0.1" : number.toFixed(1)}\u2009%`;
 }
 
 export function bytes(number) {
@@ -44,6 +45,12 @@ export function bytes(number) {
     if (number >= unit) return `${digits(number / unit)}\u2009${name}`;
   }
   return `${whole.format(number)}\u2009B`;
+}
+
+// A text of the server with its large numbers grouped, and bytes in larger units.
+export function readable(text) {
+  return text.replace(/(?:(\d+) of )?(\d+) bytes\b/g, (all, used, most) => used ? `${bytes(Number(used))} of ${bytes(Number(most))}` : bytes(Number(most)))
+    .replace(/(?<![\w.:-])\d{5,}(?![\w.:-])/g, (number) => whole.format(Number(number)));
 }
 
 export function seconds(number) {

@@ -30,7 +30,7 @@ export function keysPanel({signal, go}) {
   const list = keyTable(go);
   let rows = [];
   replace(view.body, h("div", {class: "filters padded"}, field("Rule", rule), field("Key begins with", prefix),
-    may("operator") ? button("Reset these\u2026", () => askReset(), {class: "danger"}) : null), job, body);
+    may("operator", true) ? button("Reset these\u2026", () => askReset(), {class: "danger"}) : null), job, body);
   view.body.classList.add("flush");
 
   async function load(cursor = null) {

@@ -25,47 +25,122 @@ export function empty(title, why) {
   return h("div", {class: "empty"}, h("strong", {}, title), why ? h("p", {}, why) : null);
 }
 
-// An error as the server wrote it.
-export function problem(error) {
+// An error as the server wrote it, and a sentence about its effect.
+export function problem(error, effect = "") {
   const text = error instanceof ApiError || error instanceof OfflineError ? error.message : String(error.message ?? error);
   const code = error instanceof ApiError ? [error.code || `HTTP ${error.status}`, error.field].filter(Boolean).join(", ") : null;
-  return h("div", {class: "notice bad", role: "alert"}, code ? h("code", {}, code) : null, " ", visible(text));
+  const ended = effect && !/[.!?]$/.test(text) ? `${text}.` : text;
+  return h("div", {class: "notice bad", role: "alert"}, code ? h("code", {}, code) : null, " ", visible(ended), effect);
+}
+
+// Names and values; those without a value are left out.
+export function facts(pairs) {
+  return h("dl", {class: "facts"}, pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
 export function notice(text, kind = "") {
   return h("div", {class: `notice ${kind}`, role: "status"}, text);
 }
 
-// columns: {name, cell(row) → text or node, class, width}. Rows keep their elements where `id` says that they are the same.
+// columns: {name, cell(row) → text or node, class}. options: `id(row)` says which rows are the same, so that they keep their
+// elements. On a phone rows are cards; `wide`: also on a tablet.
 export function table(columns, options = {}) {
   const head = h("thead", {}, h("tr", {}, columns.map((column) =>
     h("th", {scope: "col", class: column.class ?? ""}, column.name || h("span", {class: "hidden"}, column.label ?? "Actions")))));
   const body = h("tbody");
-  const element = h("div", {class: "table", tabindex: "0", role: "region", "aria-label": options.label ?? "Table"},
-    h("table", {}, options.caption ? h("caption", {class: "hidden"}, options.caption) : null, head, body));
-  const known = new Map();
+  const element = h("div", {class: "table", tabindex: "0", role: "region", "aria-label": options.label ?? "Table"}, h("table", {}, head, body));
+  new ResizeObserver(([entry]) => element.classList.toggle("cards", entry.contentRect.width < (options.wide ? 820 : 480))).observe(element);
+  let known = new Map();
+
+  function cellOf(column, row) {
+    return h("td", {class: column.class ?? "", "data-label": column.name}, column.cell(row));
+  }
+
+  // Replaces only the cells that differ: a selection stays, and so does the focus.
+  function update(line, row, isSame) {
+    columns.forEach((column, i) => {
+      const old = line.children[i];
+      const hasButtons = old.querySelector("button");
+      if (isSame && hasButtons) return;
+      const cell = cellOf(column, row);
+      if (!hasButtons && old.isEqualNode(cell)) return;
+      const focused = [...old.querySelectorAll("button")].indexOf(document.activeElement);
+      old.replaceWith(cell);
+      cell.querySelectorAll("button")[focused]?.focus();
+    });
+    return line;
+  }
+
   return {
     element,
     body,
     show(rows, whenEmpty) {
       if (!rows.length && whenEmpty) {
-        known.clear();
+        known = new Map();
         replace(body, h("tr", {class: "none"}, h("td", {colspan: columns.length}, whenEmpty)));
         return;
       }
-      const next = rows.map((row) => {
-        const id = options.id?.(row);
-        const text = id === undefined ? "" : JSON.stringify(row);
-        const before = id === undefined ? null : known.get(id);
-        if (before && before.text === text && !options.live) return before.element;
-        const cells = columns.map((column) => h("td", {class: column.class ?? ""}, column.cell(row)));
-        const line = h("tr", {class: options.rowClass?.(row) ?? ""}, cells);
-        if (id !== undefined) known.set(id, {text, element: line});
+      const next = new Map();
+      const lines = rows.map((row, i) => {
+        const id = options.id?.(row) ?? i;
+        const text = JSON.stringify(row);
+        const before = known.get(id);
+        const line = before ? update(before.line, row, before.text === text) : h("tr", {}, columns.map((column) => cellOf(column, row)));
+        next.set(id, {text, line});
         return line;
       });
+      known = next;
+      const kept = new Set(lines);
+      for (const line of [...body.children]) if (!kept.has(line)) line.remove();
       // Moving an element takes the focus from it.
-      const same = next.length === body.children.length && next.every((line, i) => line === body.children[i]);
-      if (!same) body.replaceChildren(...next);
+      lines.forEach((line, i) => {
+        if (body.children[i] !== line) body.insertBefore(line, body.children[i] ?? null);
+      });
+    },
+  };
+}
+
+// The first rows of a long list, and a button for all.
+export function fold(list, most) {
+  let isOpen = false;
+  let all = [];
+  const toggle = button("", () => {
+    isOpen = !isOpen;
+    show(all);
+  }, {class: "small"});
+  const more = h("div", {class: "more", hidden: true}, toggle);
+  function show(rows, whenEmpty) {
+    all = rows;
+    list.show(isOpen ? rows : rows.slice(0, most), whenEmpty);
+    more.hidden = rows.length <= most;
+    setText(toggle, isOpen ? "Show fewer" : `Show all ${format.count(rows.length)}`);
+  }
+  return {element: more, show};
+}
+
+// What a page says about its own age: nothing while requests succeed; after a failure the reason, and the time of what is shown.
+export function freshness(report) {
+  const element = h("div", {class: "notices"});
+  let last = 0;
+  return {
+    element,
+    succeed() {
+      last = Date.now();
+      report(null);
+      if (element.firstChild) replace(element);
+    },
+    fail(error) {
+      if (error.name === "AbortError") return;
+      if (error instanceof OfflineError) {
+        report(error, last);
+      } else if (error instanceof ApiError) {
+        report(null);
+        const state = last ? ` Shown is the state of ${format.timeOfDay(new Date(last))}.` : "";
+        const next = problem(error, state);
+        if (!element.firstChild?.isEqualNode(next)) replace(element, next);
+      } else {
+        throw error;
+      }
     },
   };
 }
@@ -85,6 +160,18 @@ export function select(options, value, attributes) {
   }));
   element.value = value;
   return element;
+}
+
+const LIVES = [["1h", "1 hour"], ["2h", "2 hours"], ["24h", "24 hours"], ["168h", "7 days"], ["720h", "30 days"], ["never", "never expires"]];
+
+// The time in which something ends; null: never.
+export function expiry(life) {
+  return life === "never" ? null : new Date(Date.now() + Number.parseInt(life, 10) * 3_600_000).toISOString();
+}
+
+// For how long something lasts.
+export function lifeField(value = "24h") {
+  return select(LIVES, value, {name: "life"});
 }
 
 // A group of buttons, one of which is pressed.

@@ -1,8 +1,9 @@
 // Rules: the document with its errors, the difference and impact of a change, versions, rollout by node.
 
-import {get, may, poll, query, request, send, ApiError, OfflineError} from "./api.js";
+import {get, may, poll, query, request, send, session} from "./api.js";
 import * as format from "./format.js";
-import {badge, button, dialog, field, h, key, notice, panel, problem, replace, table, time, toast, visible} from "./parts.js";
+import {badge, button, dialog, field, fold, freshness, h, key, notice, panel, problem, replace, table, time, toast, visible} from "./parts.js";
+import {byState, stateBadge} from "./now.js";
 
 export const title = "Rules";
 
@@ -74,7 +75,7 @@ function editor(readonly) {
 }
 
 export function show(main, {signal, report}) {
-  const canEdit = may("editor");
+  const canEdit = may("editor", true);
   const edit = editor(!canEdit);
   const findings = h("div", {id: "rule-errors", class: "stack"});
   const result = h("div", {class: "stack"});
@@ -85,15 +86,17 @@ export function show(main, {signal, report}) {
   const document_ = panel("Document");
   const versions = panel("Versions");
   const rollout = panel("Nodes");
-  const problems = h("div");
+  const problems = h("div", {class: "notices"});
+  const fresh = freshness(report);
   let tag = null;
   let loaded = "";
   let current = null;
   let fileMode = false;
 
   replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Rules"),
-    h("p", {}, canEdit ? "A change is checked first, and is active on all nodes within two seconds of its commit." : "You may read the rules. Changing them needs the role editor.")),
-    problems, h("div", {class: "columns rules-columns"}, h("div", {}, document_.element), h("div", {}, rollout.element, versions.element)));
+    h("p", {}, canEdit ? "A change is checked first, and is active on all nodes within two seconds of its commit."
+      : may("editor") ? `You may read the rules. Your token changes only rules whose ids begin with ${visible(session.scope)}, through the API.` : "You may read the rules. Changing them needs the role editor.")),
+    fresh.element, problems, h("div", {class: "columns rules-columns"}, h("div", {}, document_.element), h("div", {}, versions.element, rollout.element)));
 
   function showFindings(errors, warnings) {
     edit.mark(errors, warnings);
@@ -153,7 +156,7 @@ export function show(main, {signal, report}) {
       {name: "Since", cell: (row) => time(new Date(row.since * 1000).toISOString())},
       {name: "File", cell: (row) => key(row.file)},
       {name: "", cell: (row) => row.version === answer.active.version ? badge("active", "good")
-        : may("editor") ? button("Roll back", () => askRollback(row.version), {class: "small"}) : null, class: "actions"},
+        : canEdit ? button("Roll back", () => askRollback(row.version), {class: "small"}) : null, class: "actions"},
     ], {label: "Loaded versions"});
     list.show([...answer.versions].reverse());
     replace(versions.body, list.element);
@@ -279,20 +282,22 @@ export function show(main, {signal, report}) {
     {name: "Message", cell: (row) => [visible(row.message) || (row.source === "api" ? "\u2013" : row.source), row.restores ? ` (restores ${row.restores})` : ""], class: "wide-cell"},
     {name: "", cell: (row) => [button("View", () => showVersion(row), {class: "small", "aria-label": `View version ${row.version}`}),
       canEdit && row.version !== current ? button("Restore\u2026", () => askRestore(row), {class: "small", "aria-label": `Restore version ${row.version}`}) : null], class: "actions"},
-  ], {label: "Versions"});
+  ], {label: "Versions", id: (row) => row.version});
+  const older = h("div", {class: "more"});
   let shownAll = false;
 
   const nodes = table([
     {name: "Node", cell: (node) => key(node.id)},
     {name: "Rules", cell: (node) => node.version ?? "\u2013"},
-    {name: "State", cell: (node) => [badge(node.state, {ok: "good", behind: "warn", rejected: "bad", gone: "bad"}[node.state]), node.error ? [" ", visible(node.error)] : null], class: "wide-cell"},
-  ], {label: "Rollout by node"});
+    {name: "State", cell: (node) => [stateBadge(node), node.error ? [" ", visible(node.error)] : null], class: "wide-cell"},
+  ], {label: "Rollout by node", id: (node) => node.id});
+  const folded = fold(nodes, 8);
 
   function showRollout(fleet) {
     const applied = fleet.nodes.filter((node) => node.state === "ok").length;
     replace(rollout.tools, fleet.nodes.length ? h("span", {}, `active on ${applied} of ${fleet.nodes.length}`) : null);
-    nodes.show(fleet.nodes, "No node has reported yet.");
-    if (nodes.element.parentNode !== rollout.body) replace(rollout.body, nodes.element);
+    folded.show(byState(fleet.nodes), "No node has reported yet.");
+    if (nodes.element.parentNode !== rollout.body) replace(rollout.body, nodes.element, folded.element);
   }
 
   edit.text.addEventListener("input", changed);
@@ -304,8 +309,7 @@ export function show(main, {signal, report}) {
     try {
       const fleet = await get("/admin/v1/nodes", {signal: inner});
       showRollout(fleet);
-      report(null);
-      if (fileMode) return;
+      if (fileMode) return fresh.succeed();
       const list = await get("/admin/v1/rules/versions", {signal: inner});
       const newest = list.versions[0]?.version ?? null;
       if (fleet.current && current && fleet.current !== current && edit.text.value === loaded) await load();
@@ -316,14 +320,14 @@ export function show(main, {signal, report}) {
       const rows = shownAll ? list.versions : list.versions.slice(0, 10);
       history.show(rows.map((row) => ({...row, mark: row.version === current})), "There is no version yet.");
       const rest = list.versions.length - rows.length;
-      replace(versions.body, history.element, rest > 0 ? h("div", {class: "more"}, button(`Show ${rest} more`, () => { shownAll = true; refresh(); }, {class: "small"})) : null);
+      if (history.element.parentNode !== versions.body) replace(versions.body, history.element, older);
+      if (Boolean(older.firstChild) !== rest > 0) replace(older, rest > 0 ? button(`Show ${rest} more`, () => { shownAll = true; refresh(); }, {class: "small"}) : null);
+      fresh.succeed();
     } catch (error) {
-      if (error instanceof OfflineError) report(error);
-      else if (error instanceof ApiError) {
-        if (error.code === "READ_ONLY_SOURCE") await showFile(error);
-        else replace(problems, problem(error));
-      } else throw error;
+      if (error.code === "READ_ONLY_SOURCE") await showFile(error);
+      else fresh.fail(error);
     }
+    return null;
   });
   load();
 }

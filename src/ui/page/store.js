@@ -1,8 +1,8 @@
 // Store: where the limits live.
 
-import {get, poll, ApiError, OfflineError} from "./api.js";
+import {get, poll} from "./api.js";
 import * as format from "./format.js";
-import {badge, bar, empty, h, key, notice, panel, problem, replace, table} from "./parts.js";
+import {badge, bar, empty, freshness, h, key, notice, panel, replace, table} from "./parts.js";
 
 export const title = "Store";
 
@@ -14,7 +14,8 @@ function meter(name, used, most, show) {
 
 export function show(main, {signal, report}) {
   const content = h("div");
-  replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Store"), h("p", {}, "Where the state of limits lives.")), content);
+  const fresh = freshness(report);
+  replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Store"), h("p", {}, "Where the state of limits lives.")), fresh.element, content);
   const memory = panel("Memory of this node");
   const redis = panel("Redis");
   const clocks = h("div", {class: "notices"});
@@ -31,7 +32,7 @@ export function show(main, {signal, report}) {
     {name: "Clock", cell: (node) => node.clock_offset_ms === null || node.clock_offset_ms === undefined ? format.none
       : Math.abs(node.clock_offset_ms) > CLOCK_ALERT_MS ? badge(`${format.seconds(node.clock_offset_ms / 1000)} off`, "bad") : `${format.seconds(node.clock_offset_ms / 1000)} off`, class: "number"},
     {name: "Version", cell: (node) => node.version ? key(node.version) : format.none},
-  ], {label: "Nodes of Redis"});
+  ], {label: "Nodes of Redis", id: (node) => node.name, wide: true});
 
   poll(5, signal, async (inner) => {
     try {
@@ -54,11 +55,9 @@ export function show(main, {signal, report}) {
       const parts = [clocks, isRedis ? redis.element : null, answer.memory ? memory.element : null,
         isRedis ? null : panel("Redis", empty("Limits live in memory", "A store shared by several nodes is configured with the setting store")).element].filter(Boolean);
       if (content.childElementCount !== parts.length || content.firstChild !== clocks) replace(content, parts);
-      report(null);
+      fresh.succeed();
     } catch (error) {
-      if (error instanceof OfflineError) report(error);
-      else if (error instanceof ApiError) replace(content, problem(error));
-      else throw error;
+      fresh.fail(error);
     }
   });
 }

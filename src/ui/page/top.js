@@ -1,8 +1,8 @@
 // Top: the largest consumers.
 
-import {get, poll, query, snake, ApiError, OfflineError} from "./api.js";
+import {get, poll, query, snake, ApiError} from "./api.js";
 import * as format from "./format.js";
-import {bar, button, choice, field, h, key, panel, problem, replace, select, table, time, visible} from "./parts.js";
+import {bar, button, choice, field, freshness, h, key, panel, replace, select, table, time, visible} from "./parts.js";
 
 export const title = "Top";
 
@@ -23,6 +23,8 @@ export function show(main, {signal, report, go}) {
   const scope = select([["cluster", "all nodes"], ["node", "this node"]], "cluster", {onchange: () => refresh()});
   const rule = h("input", {type: "search", placeholder: "all", autocomplete: "off", onchange: () => refresh()});
   const list = panel("Consumers");
+  const fresh = freshness(report);
+  const fallback = h("div", {class: "notices"});
   const columns = (name) => [
     {name: "#", cell: (row) => row.rank, class: "number narrow"},
     {name: "Key", cell: (row) => h("button", {type: "button", class: "link", onclick: () => go("caller", {attributes: guessAttributes(row.key)})}, key(row.key))},
@@ -40,7 +42,7 @@ export function show(main, {signal, report, go}) {
       h("div", {class: "field"}, h("span", {class: "label"}, "Ranked by"), by.element),
       h("div", {class: "field"}, h("span", {class: "label"}, "Last"), span.element),
       field("Nodes", scope), field("Rule", rule)),
-    list.element);
+    fresh.element, fallback, list.element);
 
   const refresh = poll(5, signal, async (inner) => {
     const parameters = {by: by.value, window: span.value, scope: scope.value, rule: rule.value, limit: 50};
@@ -53,13 +55,12 @@ export function show(main, {signal, report, go}) {
       if (list.body.firstChild !== shown.element) replace(list.body, shown.element);
       replace(list.tools, answer.from ? h("span", {}, "since ", time(answer.from)) : null, answer.nodes ? h("span", {}, `${answer.nodes} ${answer.nodes === 1 ? "node" : "nodes"}`) : null,
         answer.max_absent ? h("span", {title: "A consumer that is not in the list has at most so many"}, `others \u2264 ${format.count(answer.max_absent)}`) : null);
-      report(null);
+      replace(fallback);
+      fresh.succeed();
     } catch (error) {
-      if (error instanceof OfflineError) report(error);
-      else if (error instanceof ApiError) {
-        const canFall = scope.value === "cluster" && error.status !== 401;
-        replace(list.body, problem(error), canFall ? h("p", {class: "spaced"}, button("Show this node only", () => { scope.value = "node"; refresh(); })) : null);
-      } else throw error;
+      fresh.fail(error);
+      const canFall = error instanceof ApiError && scope.value === "cluster" && error.status !== 401;
+      if (canFall && !fallback.firstChild) replace(fallback, h("div", {}, button("Show this node only", () => { scope.value = "node"; refresh(); }, {class: "small"})));
     }
   });
 }
