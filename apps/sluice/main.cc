@@ -14,6 +14,7 @@
 
 #include "base/timestamp.h"
 #include "check_config.h"
+#include "command_documents.h"
 #include "config_text/suggestion.h"
 #include "convert_log_command.h"
 #include "demo.h"
@@ -260,14 +261,37 @@ int Refuse(const std::string& message, const std::string& command) {
   return uses_two ? kRemoteUsageError : kUsageError;
 }
 
+void AddCompletion(CLI::App& app, Action& action) {
+  CLI::App* const command =
+      app.add_subcommand("completion", "Print a script that completes commands and options");
+  command->footer("Example:\n  source <(sluice completion bash)");
+  command->require_subcommand(1);
+  command->add_subcommand("bash", "The script for bash")->callback([&app, &action] {
+    action = [&app] {
+      std::fputs(BashCompletion(app).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+struct HelpOptions {
+  std::string topic{};
+  bool manual_page = false;
+};
+
 // `sluice help [command]` and `sluice version`, as most programs have them.
-void AddHelp(CLI::App& app, Action& action, std::string& topic) {
+void AddHelp(CLI::App& app, Action& action, HelpOptions& options) {
   CLI::App* const help = app.add_subcommand("help", "Print help for a command");
-  help->add_option("COMMAND", topic, "The command");
+  CLI::Option* const command = help->add_option("COMMAND", options.topic, "The command");
+  help->add_flag("--man", options.manual_page, "Print sluice(1) as input for man")
+      ->excludes(command);
   help->callback([&] {
     action = [&] {
       const std::vector<std::string> commands = NamesIn(app, "");
-      if (topic.empty()) {
+      const std::string& topic = options.topic;
+      if (options.manual_page) {
+        std::fputs(ManualPage(app).c_str(), stdout);
+      } else if (topic.empty()) {
         std::fputs(app.help().c_str(), stdout);
       } else if (std::find(commands.begin(), commands.end(), topic) != commands.end()) {
         std::fputs(app.get_subcommand(topic)->help("sluice").c_str(), stdout);
@@ -305,7 +329,7 @@ int Run(int argc, char** argv) {
   KeysOptions keys;
   EntriesOptions entries;
   TokensOptions tokens;
-  std::string help_topic;
+  HelpOptions help;
   AddServe(app, action, serve);
   AddDemo(app, action);
   AddCheckConfig(app, action, check_config);
@@ -320,7 +344,8 @@ int Run(int argc, char** argv) {
   AddKeys(app, action, keys);
   AddEntries(app, action, entries);
   AddTokens(app, action, tokens);
-  AddHelp(app, action, help_topic);
+  AddCompletion(app, action);
+  AddHelp(app, action, help);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");
   }
