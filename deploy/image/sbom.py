@@ -1,0 +1,107 @@
+"""The image's software bill of materials, as SPDX 2.3 in JSON."""
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import urllib.parse
+import uuid
+from pathlib import Path
+
+import debian
+from rootfs import sha256
+
+
+def spdx_id(*parts):
+    return "SPDXRef-" + "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", part) for part in parts)
+
+
+def linked_archives(build):
+    """The static libraries of Debian packages whose code is in the binary, as the command that linked it has them."""
+    words = shlex.split(debian.run("ninja", "-C", build, "-t", "commands", "-s", "bin/sluice").splitlines()[-1])
+    archives = {Path(word) for word in words if word.startswith("/usr/") and word.endswith(".a")}
+    for flag, name in (("-static-libstdc++", "libstdc++.a"), ("-static-libgcc", "libgcc_eh.a")):
+        if flag in words:
+            found = subprocess.run(["c++", f"-print-file-name={name}"], stdout=subprocess.PIPE, text=True, check=True)
+            archives.add(Path(found.stdout.strip()).resolve())
+    return sorted(archives)
+
+
+def package_entry(its, kind):
+    return {
+        "SPDXID": spdx_id("Package", its.name),
+        "name": its.name,
+        "versionInfo": its.version,
+        "supplier": f"Organization: {its.maintainer.partition(' <')[0]}",
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": False,
+        "licenseConcluded": "NOASSERTION",
+        "licenseDeclared": "NOASSERTION",
+        "copyrightText": "NOASSERTION",
+        "sourceInfo": f"built from the Debian source package {its.source} {its.source_version}; {kind}",
+        **({"homepage": its.homepage} if its.homepage else {}),
+        "externalRefs": [
+            {
+                "referenceCategory": "PACKAGE-MANAGER",
+                "referenceType": "purl",
+                "referenceLocator": f"pkg:deb/debian/{its.name}@{urllib.parse.quote(its.version, safe='')}?arch={its.architecture}",
+            }
+        ],
+    }
+
+
+def document(version, created, entries, archives):
+    """`created`: ISO 8601; `entries`: of all layers; `archives`: static libraries in the binary."""
+    own = spdx_id("Package", "sluice")
+    packages = {
+        "sluice": {
+            "SPDXID": own,
+            "name": "sluice",
+            "versionInfo": version,
+            "downloadLocation": "NOASSERTION",
+            "filesAnalyzed": False,
+            "licenseConcluded": "MIT",
+            "licenseDeclared": "MIT",
+            "copyrightText": "NOASSERTION",
+            "primaryPackagePurpose": "CONTAINER",
+        }
+    }
+    files, relationships = [], [("SPDXRef-DOCUMENT", "DESCRIBES", own)]
+    for entry in entries:
+        if entry.content is None:
+            continue
+        file = spdx_id("File", sha256(entry.path.encode())[:16])
+        sums = {"SHA1": hashlib.sha1(entry.content, usedforsecurity=False).hexdigest(), "SHA256": sha256(entry.content)}
+        files.append({
+            "SPDXID": file,
+            "fileName": f"./{entry.path}",
+            "checksums": [{"algorithm": name, "checksumValue": value} for name, value in sums.items()],
+            "licenseConcluded": "NOASSERTION",
+            "copyrightText": "NOASSERTION",
+        })  # fmt: skip
+        if entry.package and entry.package.name not in packages:
+            packages[entry.package.name] = package_entry(entry.package, "its files are in the image")
+            relationships.append((own, "DEPENDS_ON", spdx_id("Package", entry.package.name)))
+        relationships.append((spdx_id("Package", entry.package.name) if entry.package else own, "CONTAINS", file))
+    for path in archives:
+        its = debian.owner(path)
+        if its.name not in packages:
+            packages[its.name] = package_entry(its, f"the binary contains code of its {path.name}")
+            relationships.append((own, "STATIC_LINK", spdx_id("Package", its.name)))
+    body = {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": f"sluice-{version}",
+        "creationInfo": {"created": created, "creators": [f"Tool: sluice-image-{version}"]},
+        "packages": sorted(packages.values(), key=lambda each: each["SPDXID"]),
+        "files": files,
+        "relationships": [
+            {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+            for one, kind, other in relationships
+        ],
+    }
+    # The namespace must be unique for each document, and the same for the same one.
+    name = uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(body, sort_keys=True))
+    return (json.dumps(body | {"documentNamespace": f"urn:uuid:{name}"}, indent=1, sort_keys=True) + "\n").encode()
