@@ -7,7 +7,7 @@
 namespace sluice::app {
 
 void AddRemote(CLI::App& command, RemoteOptions& options) {
-  command.add_option("--server", options.server, "The server")
+  command.add_option("--server", options.server, "The server; unix:/path is its socket")
       ->type_name("URL")
       ->envname("SLUICE_SERVER")
       ->capture_default_str();

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/ascii.h"
 #include "base/network.h"
@@ -26,17 +30,20 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr std::uint32_t kMaxHeaderBytes = 64 << 10;
+constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 struct ServerUrl {
   bool https = false;
   std::string host{};  ///< Without brackets.
   std::string port{};
   std::string authority{};  ///< Host and port as they were written.
+  std::string unix_path{};  ///< Takes precedence over host and port.
 };
 
 Error InvalidServer(const std::string& server) {
   return {ErrorCode::kInvalidOptions,
-          "server: expected http://HOST[:PORT] or https://HOST[:PORT], found '" + server + "'"};
+          "server: expected http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, found '" +
+              server + "'"};
 }
 
 bool IsPort(std::string_view text) {
@@ -47,6 +54,11 @@ bool IsPort(std::string_view text) {
 Result<ServerUrl> ParseServer(const std::string& server) {
   ServerUrl url;
   std::string_view rest = server;
+  if (rest.starts_with("unix:/")) {
+    url.unix_path = rest.substr(5);
+    url.host = url.authority = "localhost";
+    return url.unix_path.size() <= kMaxUnixPath ? Result<ServerUrl>(url) : InvalidServer(server);
+  }
   if (rest.starts_with("https://")) {
     url.https = true;
     rest.remove_prefix(8);
@@ -94,7 +106,8 @@ bool IsInvalidHttp(const error_code& error) {
 /// One connection at a time, over which requests follow each other. Every function returns the
 /// reason if it fails.
 struct HttpClient::Connection {
-  using Stream = asio::ssl::stream<beast::tcp_stream>;
+  using Protocol = asio::generic::stream_protocol;  // TCP, or a Unix socket.
+  using Stream = asio::ssl::stream<beast::basic_stream<Protocol>>;
   using Failure = std::optional<std::string>;
 
   Connection(const ClientOptions& its_options, ServerUrl its_url)
@@ -108,6 +121,7 @@ struct HttpClient::Connection {
   ServerUrl url;
 
  private:
+  std::vector<Protocol::endpoint> Resolve(error_code& error);
   Failure Open();
   Failure Handshake();
   [[nodiscard]] bool IsIdle();
@@ -149,10 +163,20 @@ HttpClient::Connection::Failure HttpClient::Connection::Configure() {
   return net::ConfigureTls(tls_options_, tls_);
 }
 
+std::vector<HttpClient::Connection::Protocol::endpoint> HttpClient::Connection::Resolve(
+    error_code& error) {
+  if (!url.unix_path.empty()) return {asio::local::stream_protocol::endpoint(url.unix_path)};
+  std::vector<Protocol::endpoint> endpoints;
+  asio::ip::tcp::resolver resolver(loop_);
+  for (const auto& found : resolver.resolve(url.host, url.port, error)) {
+    endpoints.emplace_back(found.endpoint());
+  }
+  return endpoints;
+}
+
 HttpClient::Connection::Failure HttpClient::Connection::Open() {
   error_code error;
-  asio::ip::tcp::resolver resolver(loop_);
-  const auto endpoints = resolver.resolve(url.host, url.port, error);
+  const std::vector<Protocol::endpoint> endpoints = Resolve(error);
   if (error) return "can't find the host: " + error.message();
   stream_.emplace(loop_, tls_);
   buffer_.clear();

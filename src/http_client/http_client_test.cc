@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "net/testing/certificates.h"
 
@@ -69,6 +71,36 @@ TEST(HttpClient, SendsMethodHeadersTokenAndBody) {
   EXPECT_EQ(seen.get_header_value("If-Match"), "\"1.1\"");
   EXPECT_EQ(seen.get_header_value("Content-Type"), "application/yaml");
   EXPECT_EQ(seen.get_header_value("Authorization"), "Bearer 0123456789abcdef");
+}
+
+TEST(HttpClient, SendsToAUnixSocketAsToThisMachine) {
+  const std::string path = testing::TempDir() + "http_client_" + std::to_string(getpid());
+  httplib::Server server;
+  httplib::Request seen;
+  server.Get("/readyz", [&](const httplib::Request& request, httplib::Response& response) {
+    seen = request;
+    response.set_content("ready", "text/plain");
+  });
+  server.set_address_family(AF_UNIX);
+  ASSERT_TRUE(server.bind_to_port(path, 80));
+  std::thread thread([&] { server.listen_after_bind(); });
+  const auto create = [&] {
+    return HttpClient::Create({.server = "unix:" + path, .token = "0123456789abcdef"}).value();
+  };
+  {
+    HttpClient client = create();
+    for (int i = 0; i < 2; ++i) {
+      const auto response = client.Send({.target = "/readyz"});
+      EXPECT_EQ(response ? response->body : response.error().message, "ready");
+    }
+  }
+  server.stop();
+  thread.join();
+  EXPECT_EQ(seen.get_header_value("Host"), "localhost");
+  unlink(path.c_str());
+  const auto gone = create().Send({.target = "/readyz"});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().message, "unix:" + path + ": can't connect");
 }
 
 TEST(HttpClient, FollowsNoRedirect) {
@@ -199,7 +231,7 @@ TEST(HttpClient, NamesTheServerThatDoesNotAnswer) {
 TEST(HttpClient, RefusesWhatIsNoServer) {
   for (const char* bad :
        {"", "sluice:8080", "ftp://a", "http://", "http://a/path", "http://u@a", "http://[::1",
-        "http://a b", "http://a:", "http://a:port", "http://[::1]8080"}) {
+        "http://a b", "http://a:", "http://a:port", "http://[::1]8080", "unix:", "unix:relative"}) {
     const auto client = HttpClient::Create({.server = bad});
     ASSERT_FALSE(client) << bad;
     EXPECT_EQ(client.error().code, ErrorCode::kInvalidOptions);
