@@ -59,6 +59,11 @@ class Tree:
             mode = 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
             self.add(Entry(inside, debian.read(path), mode=mode, package=its))
 
+    def add_description(self, its):
+        """A package's license, and its entry in Debian's database, where scanners look for packages."""
+        self.add(Entry(f"usr/share/doc/{its.name}/copyright", its.copyright_file().read_bytes(), package=its))
+        self.add(Entry(f"var/lib/dpkg/status.d/{its.name}", its.control.encode(), package=its))
+
     def packages(self):
         return sorted({entry.package for entry in self.entries.values() if entry.package}, key=lambda each: each.name)
 
@@ -113,9 +118,7 @@ def debian_tree(binary):
     tree.add(Entry(CERTIFICATES, bundle, package=debian.package("ca-certificates")))
     tree.add(Entry("usr/lib/ssl/cert.pem", target=f"/{CERTIFICATES}", mode=0o777))
     for its in tree.packages():
-        copyright_text = its.copyright_file().read_bytes()
-        tree.add(Entry(f"usr/share/doc/{its.name}/copyright", copyright_text, package=its))
-        tree.add(Entry(f"var/lib/dpkg/status.d/{its.name}", its.control.encode(), package=its))
+        tree.add_description(its)
     for name in ("dev", "proc", "run", "sys"):
         tree.add(Entry(name, mode=0o755))
     tree.add(Entry("tmp", mode=0o1777))
@@ -123,9 +126,11 @@ def debian_tree(binary):
     return tree
 
 
-def sluice_tree(binary):
-    """The program and its files: the second layer."""
+def sluice_tree(binary, linked):
+    """The program and its files: the second layer. `linked`: packages whose code is part of the binary."""
     tree = Tree()
+    for its in linked:
+        tree.add_description(its)
     settings = (ROOT / "deploy/image/sluice.yaml").read_bytes()
     rules = (ROOT / "src/server/example_rules.yaml").read_bytes()
     accounts = ("root", 0, "/root"), ("sluice", USER, "/var/lib/sluice")

@@ -3,13 +3,10 @@
 import hashlib
 import json
 import re
-import shlex
-import subprocess
 import urllib.parse
 import uuid
 from pathlib import Path
 
-import debian
 from rootfs import sha256
 
 
@@ -17,18 +14,7 @@ def spdx_id(*parts):
     return "SPDXRef-" + "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", part) for part in parts)
 
 
-def linked_archives(build):
-    """The static libraries of Debian packages whose code is in the binary, as the command that linked it has them."""
-    words = shlex.split(debian.run("ninja", "-C", build, "-t", "commands", "-s", "bin/sluice").splitlines()[-1])
-    archives = {Path(word) for word in words if word.startswith("/usr/") and word.endswith(".a")}
-    for flag, name in (("-static-libstdc++", "libstdc++.a"), ("-static-libgcc", "libgcc_eh.a")):
-        if flag in words:
-            found = subprocess.run(["c++", f"-print-file-name={name}"], stdout=subprocess.PIPE, text=True, check=True)
-            archives.add(Path(found.stdout.strip()).resolve())
-    return sorted(archives)
-
-
-def package_entry(its, kind):
+def package_entry(its):
     return {
         "SPDXID": spdx_id("Package", its.name),
         "name": its.name,
@@ -39,7 +25,7 @@ def package_entry(its, kind):
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": "NOASSERTION",
         "copyrightText": "NOASSERTION",
-        "sourceInfo": f"built from the Debian source package {its.source} {its.source_version}; {kind}",
+        "sourceInfo": f"built from the Debian source package {its.source} {its.source_version}",
         **({"homepage": its.homepage} if its.homepage else {}),
         "externalRefs": [
             {
@@ -51,8 +37,8 @@ def package_entry(its, kind):
     }
 
 
-def document(version, created, entries, archives):
-    """`created`: ISO 8601; `entries`: of all layers; `archives`: static libraries in the binary."""
+def document(version, created, entries, linked):
+    """`created`: ISO 8601; `entries`: of all layers; `linked`: packages whose code is part of the binary."""
     own = spdx_id("Package", "sluice")
     packages = {
         "sluice": {
@@ -81,14 +67,10 @@ def document(version, created, entries, archives):
             "copyrightText": "NOASSERTION",
         })  # fmt: skip
         if entry.package and entry.package.name not in packages:
-            packages[entry.package.name] = package_entry(entry.package, "its files are in the image")
-            relationships.append((own, "DEPENDS_ON", spdx_id("Package", entry.package.name)))
+            packages[entry.package.name] = package_entry(entry.package)
+            kind = "STATIC_LINK" if entry.package in linked else "DEPENDS_ON"
+            relationships.append((own, kind, spdx_id("Package", entry.package.name)))
         relationships.append((spdx_id("Package", entry.package.name) if entry.package else own, "CONTAINS", file))
-    for path in archives:
-        its = debian.owner(path)
-        if its.name not in packages:
-            packages[its.name] = package_entry(its, f"the binary contains code of its {path.name}")
-            relationships.append((own, "STATIC_LINK", spdx_id("Package", its.name)))
     body = {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
