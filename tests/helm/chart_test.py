@@ -80,9 +80,7 @@ class Container:
         for mount in container["volumeMounts"]:
             self.mount(Path(mount["mountPath"]), volumes[mount["name"]], resources)
         self.arguments = [self.inside(argument) for argument in container["args"]]
-        self.variables = {
-            variable["name"]: self.value_of(variable, container) for variable in container.get("env", ())
-        }
+        self.variables = {variable["name"]: self.value_of(variable, container) for variable in container.get("env", ())}
 
     def inside(self, text):
         return re.sub(r"(?<![\w:/])/(etc|var/lib)/sluice", rf"{self.folder}/\1/sluice", text)
@@ -97,7 +95,7 @@ class Container:
         data = config_map["data"] if config_map else {}
         items = source.get("items") or [{"key": key, "path": key} for key in data]
         for item in items:
-            # A Secret, or a ConfigMap of somebody else.
+            # A Secret, or a ConfigMap that is not part of the release.
             text = data[item["key"]] if config_map else SECRET
             (target / item["path"]).write_text(self.inside(text), encoding="utf-8")
             self.mounted.add(str(path / item["path"]))
@@ -162,9 +160,7 @@ class Rendered(ServerTest):
 
     def conform(self, text):
         schemas = f"{TOOLS}/schemas/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
-        checked = run_tool(
-            "kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", schemas, text=text
-        )
+        checked = run_tool("kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", schemas, text=text)
         return json.loads(checked.stdout)
 
     def test_the_server_reads_the_settings_as_the_chart_wrote_them(self):
@@ -284,7 +280,9 @@ class Resources(unittest.TestCase):
             self.assertEqual(selector, {name: labels[name] for name in selector})
         self.assertEqual(len(selectors), 7)
         monitor = only(resources, "ServiceMonitor")["spec"]["selector"]["matchLabels"]
-        services = {name: resource["metadata"]["labels"] for (kind, name), resource in resources.items() if kind == "Service"}
+        services = {
+            name: resource["metadata"]["labels"] for (kind, name), resource in resources.items() if kind == "Service"
+        }
         found = [name for name, its in services.items() if monitor.items() <= its.items()]
         self.assertEqual(found, ["limits-sluice-admin"])
 

@@ -1,5 +1,5 @@
-"""compose.yaml and the Dockerfile, without a container engine: Compose reads the file, its files exist, the server accepts its
-settings, and buildah builds the image on a Debian root made here."""
+"""compose.yaml and the Dockerfile, without a container engine: Compose reads the file, its files exist, the server accepts
+its settings, and buildah builds the image on a Debian root made here."""
 
 import json
 import os
