@@ -2,6 +2,7 @@
 
 Helm, kubeconform and the schemas are in KUBE_TOOLS, where install_tools.py puts them."""
 
+import functools
 import json
 import math
 import os
@@ -30,6 +31,7 @@ def run_tool(name, *arguments, text=None):
     )
 
 
+@functools.cache
 def helm(command, *arguments, values=None, version=KUBERNETES[-1]):
     """`helm lint` or `helm template` of the chart; `arguments` are name=value."""
     chart = ("limits", CHART) if command == "template" else (CHART,)
