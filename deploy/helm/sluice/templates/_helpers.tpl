@@ -164,6 +164,12 @@ log:
 {{- if and (or .Values.redis.existingSecret .Values.redis.caSecret) (not (include "sluice.hasRedis" .)) }}
 {{- fail "redis.existingSecret, redis.caSecret: set redis.url, or redis.urlKey" }}
 {{- end }}
+{{- if regexMatch "^[a-z-]+://[^/?@]*:[^/?@]+@" .Values.redis.url }}
+{{- fail "redis.url: the password would be readable in a ConfigMap; put it into a Secret, and set redis.existingSecret" }}
+{{- end }}
+{{- if or (and .Values.redis.existingSecret (contains "password_file=" .Values.redis.url)) (and .Values.redis.caSecret (contains "ca_file=" .Values.redis.url)) }}
+{{- fail "redis.url: redis.existingSecret adds `password_file`, and redis.caSecret `ca_file`; omit them" }}
+{{- end }}
 {{- if and .Values.redis.urlKey .Values.redis.caSecret }}
 {{- fail "redis.caSecret: with redis.urlKey, the URL names the file itself: ca_file=/etc/sluice/redis-ca/ca.crt is only added to redis.url" }}
 {{- end }}
