@@ -1,19 +1,19 @@
-"""install_tools.py FOLDER: installs Helm and kubeconform with `go install`, and makes JSON schemas of Kubernetes' and the
-Prometheus operator's resources from their Go modules. Does nothing if FOLDER has them already. Exits with 77 without Go."""
+"""Helm and kubeconform, installed with `go install` into build/kube-tools/, and JSON schemas of the resources of Kubernetes
+and of the Prometheus operator, made from their Go modules."""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
+import unittest
 from pathlib import Path
 
 HELM = "helm.sh/helm/v3/cmd/helm@v3.18.6"
 KUBECONFORM = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 KUBERNETES = "k8s.io/kubernetes@v1.33.3"
 OPERATOR = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
-# Counted by hand: raise it when this program writes other schemas.
-FORMAT = 1
+FORMAT = 1  # Raise it when this module writes other schemas.
+FOLDER = Path(__file__).resolve().parents[2] / "build/kube-tools"
 
 
 def module_folder(module, folder):
@@ -74,24 +74,19 @@ def write_operator(module, folder):
             write_schema(folder, spec["group"], version["name"], spec["names"]["kind"], schema)
 
 
-def install(folder):
+def install():
+    """Does nothing if everything is there already. Skips the tests without Go."""
     wanted = "\n".join((HELM, KUBECONFORM, KUBERNETES, OPERATOR, str(FORMAT)))
-    stamp = folder / "installed"
+    stamp, schemas = FOLDER / "installed", FOLDER / "schemas"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
     if not shutil.which("go"):
-        print("skipped: Helm and kubeconform are installed with Go, which is not installed")
-        sys.exit(77)
-    schemas = folder / "schemas"
+        raise unittest.SkipTest("Helm and kubeconform are installed with Go, which is not installed")
     shutil.rmtree(schemas, ignore_errors=True)
     schemas.mkdir(parents=True)
     for program in (HELM, KUBECONFORM):
         print(f"go install {program}", flush=True)
-        subprocess.run(["go", "install", program], env=os.environ | {"GOBIN": str(folder)}, check=True)
-    write_kubernetes(module_folder(KUBERNETES, folder), schemas)
-    write_operator(module_folder(OPERATOR, folder), schemas)
+        subprocess.run(["go", "install", program], env=os.environ | {"GOBIN": str(FOLDER)}, check=True)
+    write_kubernetes(module_folder(KUBERNETES, FOLDER), schemas)
+    write_operator(module_folder(OPERATOR, FOLDER), schemas)
     stamp.write_text(wanted, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    install(Path(sys.argv[1]).resolve())

@@ -1,6 +1,4 @@
-"""The Helm chart: rendered with several value files, checked by kubeconform, and given to the binary named by SLUICE.
-
-Helm, kubeconform and the schemas are in KUBE_TOOLS, where install_tools.py puts them."""
+"""The Helm chart: rendered with several value files, checked by kubeconform, and given to the server."""
 
 import functools
 import json
@@ -11,18 +9,25 @@ import subprocess
 import unittest
 from pathlib import Path
 
+import kube_tools
 import yaml
 from support import http1
-from support.environment import TIMEOUT, skip_all, wait_until
+from support.environment import TIMEOUT, wait_until
 from support.ports import free_port
 from support.sluice import ServerTest, run_sluice
 
-SOURCE = Path(os.environ["SOURCE_DIR"])
-TOOLS = Path(os.environ["KUBE_TOOLS"])
+SOURCE = Path(__file__).resolve().parents[2]
+TOOLS = kube_tools.FOLDER
+VERSION = re.search(r"^project\(sluice VERSION ([\d.]+) ", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
 CHART = SOURCE / "deploy/helm/sluice"
 VALUE_FILES = (None, *sorted((CHART / "ci").glob("*.yaml")))
 KUBERNETES = ("1.27.0", "1.33.3")
 SECRET = "0123456789abcdef0123456789abcdef"
+
+
+def setUpModule():
+    kube_tools.install()
+    os.environ.setdefault("SLUICE", str(SOURCE / "build/release/bin/sluice"))
 
 
 def run_tool(name, *arguments, text=None):
@@ -320,8 +325,8 @@ class Resources(unittest.TestCase):
 
     def test_the_version_is_that_of_the_project(self):
         chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
-        self.assertEqual((chart["version"], chart["appVersion"]), (os.environ["SLUICE_VERSION"],) * 2)
-        self.assertEqual(container_of(render())["image"], f"sluice:{os.environ['SLUICE_VERSION']}")
+        self.assertEqual((chart["version"], chart["appVersion"]), (VERSION, VERSION))
+        self.assertEqual(container_of(render())["image"], f"sluice:{VERSION}")
 
     def test_pods_wait_before_they_stop_where_kubernetes_can(self):
         self.assertEqual(container_of(render())["lifecycle"], {"preStop": {"sleep": {"seconds": 5}}})
@@ -361,6 +366,4 @@ class Resources(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not (TOOLS / "installed").is_file():
-        skip_all("Helm and kubeconform are not installed in build/kube-tools/: ./dev test-install chart")
     unittest.main()
