@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import platform
 import re
 import subprocess
 from dataclasses import dataclass
@@ -12,6 +13,12 @@ DATABASE = Path("/var/lib/dpkg/info")
 
 def run(*command):
     return subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@functools.cache
+def distribution():
+    """The name of this system: debian-12."""
+    return platform.freedesktop_os_release()["ID"] + "-" + platform.freedesktop_os_release()["VERSION_ID"]
 
 
 @dataclass(frozen=True)

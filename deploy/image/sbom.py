@@ -5,13 +5,19 @@ import json
 import re
 import urllib.parse
 import uuid
-from pathlib import Path
 
+import debian
 from rootfs import sha256
 
 
 def spdx_id(*parts):
     return "SPDXRef-" + "-".join(re.sub(r"[^A-Za-z0-9.]+", "-", part) for part in parts)
+
+
+def purl(its):
+    """The URL by which scanners know a package."""
+    name, version = (urllib.parse.quote(part, safe="") for part in (its.name, its.version))
+    return f"pkg:deb/debian/{name}@{version}?arch={its.architecture}&distro={debian.distribution()}"
 
 
 def package_entry(its):
@@ -31,7 +37,7 @@ def package_entry(its):
             {
                 "referenceCategory": "PACKAGE-MANAGER",
                 "referenceType": "purl",
-                "referenceLocator": f"pkg:deb/debian/{its.name}@{urllib.parse.quote(its.version, safe='')}?arch={its.architecture}",
+                "referenceLocator": purl(its),
             }
         ],
     }
