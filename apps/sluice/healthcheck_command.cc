@@ -1,7 +1,9 @@
 #include "healthcheck_command.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
-#include <utility>
+#include <string_view>
 
 #include "local_url.h"
 #include "serve_command.h"

@@ -1,5 +1,9 @@
 #include "healthcheck_command.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace sluice::app {
