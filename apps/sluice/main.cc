@@ -12,16 +12,20 @@
 
 #include <sluice/limit.h>
 
+#include "base/duration.h"
 #include "base/timestamp.h"
 #include "check_config.h"
+#include "command_documents.h"
 #include "config_text/suggestion.h"
 #include "convert_log_command.h"
 #include "demo.h"
 #include "entries_arguments.h"
 #include "explain_command.h"
+#include "healthcheck_command.h"
 #include "import_envoy.h"
 #include "insight_arguments.h"
 #include "keys_arguments.h"
+#include "remote_arguments.h"
 #include "rules_arguments.h"
 #include "serve_command.h"
 #include "settings/setting.h"
@@ -34,7 +38,8 @@ using namespace sluice::app;  // NOLINT(google-build-using-namespace): this is i
 using sluice::simulate::TimeUnit;
 
 constexpr int kUsageError = 2;
-constexpr int kRemoteUsageError = 1;  // 2 means that rules differ, or that there is no such entry.
+// 2 means that rules differ, or that there is no such entry; Docker reserves it for probes.
+constexpr int kRemoteUsageError = 1;
 
 // The command to run once the arguments are parsed.
 using Action = std::function<int()>;
@@ -223,6 +228,35 @@ void AddServe(CLI::App& app, Action& action, ServeOptions& options) {
   command->callback([&action, &options] { action = [&options] { return Serve(options); }; });
 }
 
+void AddHealthcheck(CLI::App& app, Action& action, HealthcheckOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "healthcheck", "Exit with 0 if a server is ready, else with 1; for probes in containers");
+  command->footer(
+      "Without --server, the listener is read from the settings of the server: the file and the "
+      "variables SLUICE_…\n\n"
+      "Example:\n  sluice healthcheck --server unix:/run/sluice/http.sock");
+  command->add_option("--server", options.remote.server, "The server: a URL or unix:/path")
+      ->type_name("URL")
+      ->envname("SLUICE_SERVER");
+  command->add_option("--config", options.config, "A file with the settings of the server")
+      ->type_name("FILE");
+  command->add_flag("--live", options.live, "Ask whether it responds, not whether it is ready");
+  command
+      ->add_option_function<std::string>(
+          "--timeout",
+          [&options](const std::string& text) {
+            const auto timeout = sluice::ParseDuration(text);
+            if (!timeout || *timeout <= sluice::Micros::zero()) {
+              throw CLI::ValidationError("--timeout", "expected a time such as 2s");
+            }
+            options.timeout = *timeout;
+          },
+          "How long to wait for a connection, and for the response [2s]")
+      ->type_name("TIME");
+  AddTlsFiles(*command, options.remote);
+  command->callback([&action, &options] { action = [&options] { return Healthcheck(options); }; });
+}
+
 // The first argument, if it is neither an option nor the name of a command.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return {};
@@ -256,18 +290,42 @@ std::string DidYouMean(const CLI::App& app, const std::string& command,
 int Refuse(const std::string& message, const std::string& command) {
   std::fprintf(stderr, "sluice: %s; see sluice %s--help\n", message.c_str(),
                command.empty() ? "" : (command + ' ').c_str());
-  const bool uses_two = command == "rules" || command == "entries" || command == "unblock";
+  const bool uses_two = command == "rules" || command == "entries" || command == "unblock" ||
+                        command == "healthcheck";
   return uses_two ? kRemoteUsageError : kUsageError;
 }
 
+void AddCompletion(CLI::App& app, Action& action) {
+  CLI::App* const command =
+      app.add_subcommand("completion", "Print a script that completes commands and options");
+  command->footer("Example:\n  source <(sluice completion bash)");
+  command->require_subcommand(1);
+  command->add_subcommand("bash", "The script for bash")->callback([&app, &action] {
+    action = [&app] {
+      std::fputs(BashCompletion(app).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+struct HelpOptions {
+  std::string topic{};
+  bool manual_page = false;
+};
+
 // `sluice help [command]` and `sluice version`, as most programs have them.
-void AddHelp(CLI::App& app, Action& action, std::string& topic) {
+void AddHelp(CLI::App& app, Action& action, HelpOptions& options) {
   CLI::App* const help = app.add_subcommand("help", "Print help for a command");
-  help->add_option("COMMAND", topic, "The command");
+  CLI::Option* const command = help->add_option("COMMAND", options.topic, "The command");
+  help->add_flag("--man", options.manual_page, "Print sluice(1) as input for man")
+      ->excludes(command);
   help->callback([&] {
     action = [&] {
       const std::vector<std::string> commands = NamesIn(app, "");
-      if (topic.empty()) {
+      const std::string& topic = options.topic;
+      if (options.manual_page) {
+        std::fputs(ManualPage(app).c_str(), stdout);
+      } else if (topic.empty()) {
         std::fputs(app.help().c_str(), stdout);
       } else if (std::find(commands.begin(), commands.end(), topic) != commands.end()) {
         std::fputs(app.get_subcommand(topic)->help("sluice").c_str(), stdout);
@@ -298,6 +356,7 @@ int Run(int argc, char** argv) {
   SimulateOptions simulate;
   ConvertLogOptions convert_log;
   ImportEnvoyOptions import_envoy;
+  HealthcheckOptions healthcheck;
   RulesOptions rules;
   TopOptions top;
   TailOptions tail;
@@ -305,8 +364,9 @@ int Run(int argc, char** argv) {
   KeysOptions keys;
   EntriesOptions entries;
   TokensOptions tokens;
-  std::string help_topic;
+  HelpOptions help;
   AddServe(app, action, serve);
+  AddHealthcheck(app, action, healthcheck);
   AddDemo(app, action);
   AddCheckConfig(app, action, check_config);
   AddExplain(app, action, explain);
@@ -320,7 +380,8 @@ int Run(int argc, char** argv) {
   AddKeys(app, action, keys);
   AddEntries(app, action, entries);
   AddTokens(app, action, tokens);
-  AddHelp(app, action, help_topic);
+  AddCompletion(app, action);
+  AddHelp(app, action, help);
   if (const std::string name = UnknownCommand(app, argc, argv); !name.empty()) {
     return Refuse("unknown command '" + name + "'" + DidYouMean(app, "", name), "");
   }

@@ -7,7 +7,7 @@
 namespace sluice::app {
 
 void AddRemote(CLI::App& command, RemoteOptions& options) {
-  command.add_option("--server", options.server, "The server")
+  command.add_option("--server", options.server, "The server; unix:/path is its socket")
       ->type_name("URL")
       ->envname("SLUICE_SERVER")
       ->capture_default_str();
@@ -15,6 +15,13 @@ void AddRemote(CLI::App& command, RemoteOptions& options) {
       .add_option("--token-file", options.token_file,
                   "A file with the admin token; otherwise SLUICE_ADMIN_TOKEN is used")
       ->type_name("FILE");
+  AddTlsFiles(command, options);
+  command.add_flag("--plaintext-token", options.plaintext_token,
+                   "Send the token over http to other machines, too");
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
+void AddTlsFiles(CLI::App& command, RemoteOptions& options) {
   command
       .add_option("--ca-file", options.ca_file, "Certificates to trust, instead of the system's")
       ->type_name("FILE");
@@ -25,9 +32,6 @@ void AddRemote(CLI::App& command, RemoteOptions& options) {
       command.add_option("--key", options.key_file, "Its private key")->type_name("FILE");
   certificate->needs(key);
   key->needs(certificate);
-  command.add_flag("--plaintext-token", options.plaintext_token,
-                   "Send the token over http to other machines, too");
-  command.add_flag("--json", options.json, "Print JSON");
 }
 
 CLI::Option* AddAttributes(CLI::App& command,

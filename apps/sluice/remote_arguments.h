@@ -16,6 +16,9 @@ namespace sluice::app {
 /// Adds the flags of a command that talks to a running server: --server, --token-file, … --json.
 void AddRemote(CLI::App& command, RemoteOptions& options);
 
+/// Adds those of them that are about TLS: --ca-file, --cert, --key.
+void AddTlsFiles(CLI::App& command, RemoteOptions& options);
+
 /// Adds the attributes of a caller: NAME=VALUE, once or more.
 CLI::Option* AddAttributes(CLI::App& command,
                            std::vector<std::pair<std::string, std::string>>& attributes);

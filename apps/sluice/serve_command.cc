@@ -5,12 +5,11 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include <unistd.h>
 
 #include "config_text/suggestion.h"
-#include "net/address.h"
+#include "local_url.h"
 #include "server/server.h"
 #include "settings/setting.h"
 
@@ -19,16 +18,6 @@ namespace {
 
 constexpr int kWrongSettings = 2;
 constexpr int kStuck = 1;
-
-// The URL for clients on this machine.
-std::string UrlOf(std::string_view scheme, const net::ListenAddress& address) {
-  if (address.is_unix()) return net::ToText(address);
-  net::ListenAddress reached = address;
-  if (reached.host.empty() || reached.host == "0.0.0.0" || reached.host == "::") {
-    reached.host = "127.0.0.1";
-  }
-  return std::string(scheme) + "://" + net::ToText(reached);
-}
 
 // With JSON logs, standard output is left to programs: the log has a record of each address.
 void PrintStartup(const server::Server& server, const settings::Config& config) {
@@ -40,7 +29,7 @@ void PrintStartup(const server::Server& server, const settings::Config& config) 
                   [](const server::Listening& one) { return one.name == "Admin"; });
   const std::string_view metrics_listener = has_admin_listener ? "Admin" : "HTTP";
   for (const server::Listening& listening : addresses) {
-    const std::string url = UrlOf(listening.scheme, listening.address);
+    const std::string url = LocalUrl(listening.scheme, listening.address);
     std::printf("%-16s %s\n", std::string(listening.name).c_str(), url.c_str());
     if (listening.address.is_unix()) continue;
     if (listening.name == metrics_listener) {
@@ -74,16 +63,21 @@ void WarnOfUnknownVariables() {
 
 }  // namespace
 
-int Serve(const ServeOptions& options) {
-  const char* const file = std::getenv("SLUICE_CONFIG");  // NOLINT(concurrency-mt-unsafe)
+Result<settings::Config> ReadServerConfig(
+    const std::string& file, const std::vector<std::pair<std::string, std::string>>& flags) {
+  const char* const variable = std::getenv("SLUICE_CONFIG");  // NOLINT(concurrency-mt-unsafe)
   settings::ConfigSources sources;
-  sources.file = options.config.empty() && file != nullptr ? file : options.config;
+  sources.file = file.empty() && variable != nullptr ? variable : file;
   sources.environment = [](const char* name) {
     return static_cast<const char*>(std::getenv(name));  // NOLINT(concurrency-mt-unsafe)
   };
-  sources.flags = options.settings;
+  sources.flags = flags;
+  return settings::ReadConfig(sources);
+}
+
+int Serve(const ServeOptions& options) {
   WarnOfUnknownVariables();
-  auto config = settings::ReadConfig(sources);
+  auto config = ReadServerConfig(options.config, options.settings);
   if (!config) {
     std::fprintf(stderr, "sluice serve: invalid settings:\n%s\n", config.error().message.c_str());
     return kWrongSettings;

@@ -17,8 +17,8 @@ namespace sluice::http_client {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct ClientOptions {
-  std::string server{};            ///< "http://127.0.0.1:8080" or "https://sluice.example.com".
-  std::string token{};             ///< Sent as a bearer token; empty: none.
+  std::string server{};  ///< "http://127.0.0.1:8080", "https://example.com" or "unix:/path".
+  std::string token{};   ///< Sent as a bearer token; empty: none.
   bool plaintext_token = false;    ///< Allows a token over http to other machines.
   std::string ca_file{};           ///< PEM; empty: the certificates that the system trusts.
   std::string certificate_file{};  ///< PEM, for servers that ask for one; empty: none.
@@ -45,8 +45,9 @@ struct Response {
   [[nodiscard]] std::string_view Header(std::string_view name) const;
 };
 
-/// A client for one server, over HTTP/1.1 or HTTPS with verified certificates. Follows no
-/// redirects: the token belongs to one server. Blocks; for one thread at a time.
+/// A client for one server, over HTTP/1.1, on TCP or a Unix socket, or HTTPS with verified
+/// certificates. Follows no redirects: the token belongs to one server. Blocks; for one thread at a
+/// time.
 class HttpClient {
  public:
   /// Fails with kInvalidOptions: not a URL, a file that can't be used, a token that would be sent

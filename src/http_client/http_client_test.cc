@@ -4,34 +4,48 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/testing/certificates.h"
 
 namespace sluice::http_client {
 namespace {
 
 /// A server on a free port of this machine, until it is destroyed.
-class TestServer {
+template <typename Server>
+class TestServerOf {
  public:
-  TestServer()
-      : port_(server.bind_to_any_port("127.0.0.1")),
+  template <typename... Arguments>
+  explicit TestServerOf(const Arguments&... arguments)
+      : server(arguments...),
+        port_(server.bind_to_any_port("127.0.0.1")),
         thread_([this] { server.listen_after_bind(); }) {
     while (!server.is_running()) std::this_thread::yield();
   }
-  ~TestServer() {
+  ~TestServerOf() {
     server.stop();
     thread_.join();
   }
 
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string url() const {
+    const bool tls = std::is_same_v<Server, httplib::SSLServer>;
+    return (tls ? "https://localhost:" : "http://127.0.0.1:") + std::to_string(port_);
+  }
 
-  httplib::Server server;
+  Server server;
 
  private:
   int port_;
   std::thread thread_;
 };
+using TestServer = TestServerOf<httplib::Server>;
+using TlsTestServer = TestServerOf<httplib::SSLServer>;
 
 TEST(HttpClient, SendsMethodHeadersTokenAndBody) {
   TestServer peer;
@@ -59,6 +73,36 @@ TEST(HttpClient, SendsMethodHeadersTokenAndBody) {
   EXPECT_EQ(seen.get_header_value("If-Match"), "\"1.1\"");
   EXPECT_EQ(seen.get_header_value("Content-Type"), "application/yaml");
   EXPECT_EQ(seen.get_header_value("Authorization"), "Bearer 0123456789abcdef");
+}
+
+TEST(HttpClient, SendsToAUnixSocketAsToThisMachine) {
+  const std::string path = testing::TempDir() + "http_client_" + std::to_string(getpid());
+  httplib::Server server;
+  httplib::Request seen;
+  server.Get("/readyz", [&](const httplib::Request& request, httplib::Response& response) {
+    seen = request;
+    response.set_content("ready", "text/plain");
+  });
+  server.set_address_family(AF_UNIX);
+  ASSERT_TRUE(server.bind_to_port(path, 80));
+  std::thread thread([&] { server.listen_after_bind(); });
+  const auto create = [&] {
+    return HttpClient::Create({.server = "unix:" + path, .token = "0123456789abcdef"}).value();
+  };
+  {
+    HttpClient client = create();
+    for (int i = 0; i < 2; ++i) {
+      const auto response = client.Send({.target = "/readyz"});
+      EXPECT_EQ(response ? response->body : response.error().message, "ready");
+    }
+  }
+  server.stop();
+  thread.join();
+  EXPECT_EQ(seen.get_header_value("Host"), "localhost");
+  unlink(path.c_str());
+  const auto gone = create().Send({.target = "/readyz"});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().message, "unix:" + path + ": can't connect");
 }
 
 TEST(HttpClient, FollowsNoRedirect) {
@@ -141,6 +185,89 @@ TEST(HttpClient, AReceiverEndsAStream) {
   EXPECT_EQ(response->status, 200);
 }
 
+TEST(HttpClient, ReadsAResponseInChunks) {
+  TestServer peer;
+  peer.server.Get("/", [](const httplib::Request&, httplib::Response& response) {
+    response.set_chunked_content_provider("text/plain", [](std::size_t, httplib::DataSink& sink) {
+      sink.write("one ", 4);
+      sink.write("two", 3);
+      sink.done();
+      return true;
+    });
+  });
+  auto client = HttpClient::Create({.server = peer.url()});
+  ASSERT_TRUE(client);
+  const auto response = client->Send({.target = "/"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "one two");
+}
+
+TEST(HttpClient, SendsSeveralRequestsOverOneConnection) {
+  TestServer peer;
+  std::vector<int> ports;
+  peer.server.Get("/", [&](const httplib::Request& request, httplib::Response&) {
+    ports.push_back(request.remote_port);
+  });
+  auto client = HttpClient::Create({.server = peer.url()});
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->Send({.target = "/"}));
+  ASSERT_TRUE(client->Send({.target = "/"}));
+  ASSERT_EQ(ports.size(), 2U);
+  EXPECT_EQ(ports[0], ports[1]);
+}
+
+TEST(HttpClient, ConnectsAgainWhenTheServerHasClosedTheConnection) {
+  TestServer peer;
+  peer.server.set_keep_alive_max_count(1);
+  peer.server.Get("/", [](const httplib::Request&, httplib::Response&) {});
+  auto client = HttpClient::Create({.server = peer.url()});
+  ASSERT_TRUE(client);
+  for (int request = 0; request < 3; ++request) {
+    const auto response = client->Send({.target = "/"});
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->status, 200);
+  }
+}
+
+TEST(HttpClient, AcceptsACertificateOfATrustedAuthorityForThisHost) {
+  net::testing::Authority authority;
+  const auto identity = authority.Issue("server", {.common_name = "localhost"});
+  TlsTestServer peer(identity.certificate.c_str(), identity.key.c_str());
+  peer.server.Get("/", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("encrypted", "text/plain");
+  });
+  auto client = HttpClient::Create({.server = peer.url(), .ca_file = authority.certificate()});
+  ASSERT_TRUE(client) << client.error().message;
+  const auto response = client->Send({.target = "/"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "encrypted");
+}
+
+TEST(HttpClient, RefusesACertificateOfAnUnknownAuthorityOrForAnotherHost) {
+  net::testing::Authority trusted;
+  net::testing::Authority unknown("Unknown");
+  for (const auto& identity : {unknown.Issue("server", {.common_name = "localhost"}),
+                               trusted.Issue("server", {.common_name = "server.test"})}) {
+    TlsTestServer peer(identity.certificate.c_str(), identity.key.c_str());
+    auto client = HttpClient::Create({.server = peer.url(), .ca_file = trusted.certificate()});
+    ASSERT_TRUE(client) << client.error().message;
+    const auto response = client->Send({.target = "/"});
+    ASSERT_FALSE(response);
+    EXPECT_NE(response.error().message.find("the server's certificate is not accepted"),
+              std::string::npos)
+        << response.error().message;
+  }
+}
+
+TEST(HttpClient, NamesAFileOfCertificatesThatCanNotBeRead) {
+  const auto client =
+      HttpClient::Create({.server = "https://127.0.0.1", .ca_file = "/nowhere/ca.pem"});
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::kInvalidOptions);
+  EXPECT_NE(client.error().message.find("/nowhere/ca.pem"), std::string::npos)
+      << client.error().message;
+}
+
 TEST(HttpClient, NamesTheServerThatDoesNotAnswer) {
   std::string url;
   {
@@ -156,8 +283,9 @@ TEST(HttpClient, NamesTheServerThatDoesNotAnswer) {
 }
 
 TEST(HttpClient, RefusesWhatIsNoServer) {
-  for (const char* bad : {"", "sluice:8080", "ftp://a", "http://", "http://a/path", "http://u@a",
-                          "http://[::1", "http://a b"}) {
+  for (const char* bad :
+       {"", "sluice:8080", "ftp://a", "http://", "http://a/path", "http://u@a", "http://[::1",
+        "http://a b", "http://a:", "http://a:port", "http://[::1]8080", "unix:", "unix:relative"}) {
     const auto client = HttpClient::Create({.server = bad});
     ASSERT_FALSE(client) << bad;
     EXPECT_EQ(client.error().code, ErrorCode::kInvalidOptions);

@@ -58,7 +58,7 @@ std::string AsAsn1(std::string_view signature) {
   const int size = i2d_ECDSA_SIG(pair.get(), &encoded);
   if (size <= 0) return {};
   std::string text(reinterpret_cast<const char*>(encoded), static_cast<std::size_t>(size));
-  OPENSSL_free(encoded);
+  CRYPTO_free(encoded, "", 0);  // OPENSSL_free puts this file's path into the binary.
   return text;
 }
 

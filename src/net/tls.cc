@@ -1,8 +1,11 @@
 #include "net/tls.h"
 
+#include <cstdlib>
+
 #include <boost/asio/ip/address.hpp>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
 namespace sluice::net {
 namespace {
@@ -15,10 +18,34 @@ std::string Problem(std::string_view field, const std::string& file,
       error.message());
 }
 
+// OpenSSL is part of the binary and knows the paths of the distribution that it was built for.
+// Where they don't exist, and no variable names others, the bundle of another distribution is
+// loaded.
+void LoadBundle(context& tls, boost::system::error_code& error) {
+  for (const char* const path : {X509_get_default_cert_file(), X509_get_default_cert_dir()}) {
+    if (::access(path, R_OK) == 0) return;
+  }
+  for (const char* const variable :
+       {X509_get_default_cert_file_env(), X509_get_default_cert_dir_env()}) {
+    if (std::getenv(variable) != nullptr) return;  // NOLINT(concurrency-mt-unsafe)
+  }
+  for (const char* const bundle : {
+           "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch
+           "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
+           "/etc/ssl/ca-bundle.pem",              // openSUSE
+       }) {
+    if (::access(bundle, R_OK) == 0) {
+      tls.load_verify_file(bundle, error);
+      return;
+    }
+  }
+}
+
 std::optional<std::string> LoadTrust(const TlsOptions& options, context& tls) {
   boost::system::error_code error;
   if (options.ca_file.empty()) {
     tls.set_default_verify_paths(error);
+    if (!error) LoadBundle(tls, error);
     if (error) return "tls: the system's certificates: " + error.message();
   } else {
     tls.load_verify_file(options.ca_file, error);

@@ -7,7 +7,7 @@
 
 #include "net/stream.h"
 
-// Includes Asio: for the sources of this room.
+// Includes Asio: for the sources of this room and of http_client.
 
 namespace sluice::net {
 

@@ -92,7 +92,7 @@ std::string CommonName(const X509_NAME* name) {
       ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, last)));
   if (size < 0) return {};
   std::string copy(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
-  OPENSSL_free(text);
+  CRYPTO_free(text, "", 0);  // OPENSSL_free puts this file's path into the binary.
   return CanBePrinted(copy) ? copy : std::string();
 }
 

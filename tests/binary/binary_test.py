@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import unittest
 
 from support.sluice import run_sluice
@@ -60,6 +61,38 @@ class Arguments(unittest.TestCase):
         refused = run_sluice("demo", "twice")
         self.assertEqual((refused.returncode, refused.stdout), (2, ""))
         self.assertIn("unexpected argument 'twice'", refused.stderr)
+
+
+class Documents(unittest.TestCase):
+    """What the binary prints about its own commands, for bash and for man."""
+
+    def complete(self, *words):
+        """What bash completes the last of the words to."""
+        script = run_sluice("completion", "bash").stdout
+        script += 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sluice; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script, "bash", "sluice", *words], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    def commands(self):
+        return re.findall(r"^  ([a-z-]+) ", run_sluice("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
+
+    def test_commands_and_options_are_completed(self):
+        commands = self.commands()
+        self.assertIn("serve", commands)
+        self.assertEqual(set(self.complete("")), {*commands, "-h", "--help", "--version"})
+        self.assertEqual(self.complete("check"), ["check-config"])
+        self.assertEqual(self.complete("serve", "--http-li"), ["--http-listen"])
+        self.assertEqual(self.complete("rules", "app"), ["apply"])
+        self.assertEqual(self.complete("rules", "apply", "--dry"), ["--dry-run"])
+
+    def test_values_of_options_are_left_to_bash(self):
+        self.assertEqual(self.complete("serve", "--rules", ""), [])
+
+    def test_the_manual_page_has_every_command(self):
+        page = run_sluice("help", "--man").stdout
+        for command in self.commands():
+            self.assertIn(f'.SS "sluice {command.replace("-", chr(92) + "-")}"\n', page)
+        self.assertNotRegex(page, r"(?m)^\.(?!TH|SH|SS|TP|B|RI|I|BR|PP|nf|fi)")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ _FILE = re.compile(r"`(?P<file>[\w./-]*\w\.(?:h|cc|lua|py|proto|pml))`")
 _SCRAPE = re.compile(r"^```yaml\n(?P<text>[^`]*^scrape_configs:\n.*?)^```$", re.MULTILINE | re.DOTALL)
 _IDENTIFIER = re.compile(r"`(?P<name>[A-Z][a-z]\w*(?:::\w+)*)`")
 _VAGUE = re.compile(r"\b(?:told|whoever|nobody|somebody|patience|doubts?|goes by)\b", re.IGNORECASE)
-_DEV_CALL = re.compile(r"\./dev (?P<command>[a-z]+)")
-_DEV_COMMAND = re.compile(r"^cmd_(?P<command>[a-z]+)\(\)", re.MULTILINE)
+_DEV_CALL = re.compile(r"\./dev (?P<command>[a-z]+(?:-[a-z]+)*)")
+_DEV_COMMAND = re.compile(r"^cmd_(?P<command>[a-z-]+)\(\)", re.MULTILINE)
 
 
 def _lines(text):

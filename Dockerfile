@@ -1,0 +1,27 @@
+# Builds the server from source, and an image with nothing but the server and what it needs (docs/containers.md):
+#   docker build -t sluice .
+# It is the image of `./dev package image`, which needs no container engine.
+ARG BASE=debian:12-slim
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY . .
+# Of the commit, for the labels of what is built; the image is the same without.
+ARG SLUICE_REVISION=""
+ARG SOURCE_DATE_EPOCH=0
+RUN --mount=type=cache,target=/root/.cache/ccache \
+  SLUICE_REVISION=${SLUICE_REVISION} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} ./dev package image --root /image
+
+FROM scratch
+COPY --from=build /image /
+COPY --from=build --chown=65532:65532 /image/var/lib/sluice /var/lib/sluice
+ENV PATH=/usr/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt SLUICE_CONFIG=/etc/sluice/sluice.yaml
+USER 65532:65532
+EXPOSE 8080 6380 8081
+VOLUME /var/lib/sluice
+LABEL org.opencontainers.image.title=sluice \
+  org.opencontainers.image.description="A distributed rate limiter" \
+  org.opencontainers.image.licenses=MIT
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/usr/bin/sluice", "healthcheck"]
+ENTRYPOINT ["/usr/bin/sluice"]
+CMD ["serve"]

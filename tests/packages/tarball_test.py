@@ -1,0 +1,54 @@
+"""Runs the binary of the tarball in build/packages/ in clean systems, and compares its needs with the documents."""
+
+import re
+import subprocess
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.debian_root import TREE, DebianRoot, package, reason_to_skip
+
+RUN = """
+set -e
+tar -xzf /root/sluice.tar.gz -C /usr/local --strip-components=1
+sluice --version
+sluice check-config /usr/local/etc/sluice/rules.yaml
+mkfifo /root/started
+sluice serve --config /usr/local/etc/sluice/sluice.yaml >/root/started &
+grep -q 'Try it' /root/started
+curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping
+kill $!
+wait $!
+"""
+
+
+class Tarball(unittest.TestCase):
+    def test_it_runs_in_clean_systems(self):
+        if reason := reason_to_skip():
+            self.skipTest(reason)
+        version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        for release in ("bookworm", "trixie"):
+            with self.subTest(release=release):
+                root = DebianRoot(release)
+                self.addCleanup(root.close)
+                root.copy(package("sluice-*-linux-amd64.tar.gz"), "/root/sluice.tar.gz")
+                shown = root.run("sh", "-c", RUN, options=("--private-network",)).stdout
+                self.assertIn(f"sluice {version}\n", shown)
+
+    def test_the_lowest_glibc_is_the_documented_one(self):
+        with tempfile.TemporaryDirectory() as directory, tarfile.open(package("sluice-*-linux-amd64.tar.gz")) as archive:
+            archive.extractall(directory)
+            [binary] = Path(directory).glob("*/bin/sluice")
+            versions = subprocess.run(["readelf", "--wide", "-V", binary], capture_output=True, text=True, check=True).stdout
+            needed = subprocess.run(["readelf", "--wide", "-d", binary], capture_output=True, text=True, check=True).stdout
+        lowest = max(re.findall(r"\bGLIBC_([\d.]+)", versions), key=lambda one: [int(part) for part in one.split(".")])
+        documented = re.search(r"glibc (\d+\.\d+) or newer", (TREE / "docs/install.md").read_text(encoding="utf-8"))
+        self.assertEqual(documented[1], lowest)
+        self.assertEqual(
+            set(re.findall(r"NEEDED.*\[(.*)\]", needed)), {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
