@@ -365,8 +365,7 @@ void Insight::Replay(Viewer& viewer) {
   telemetry::ReadDecision read;
   const auto& entries = state_.denials.entries();
   // A number that was never used is that of a process before this one.
-  const std::uint64_t after =
-      viewer.replay.after > state_.denials.last() ? 0 : viewer.replay.after;
+  const std::uint64_t after = viewer.replay.after > state_.denials.last() ? 0 : viewer.replay.after;
   for (std::size_t i = entries.size(); i-- > 0 && chosen.size() < viewer.replay.most;) {
     if (entries[i].sequence <= after) break;
     telemetry::ReadRecord(entries[i].bytes, read);
