@@ -44,7 +44,7 @@ if(TARGET yaml-cpp::yaml-cpp)  # Since 0.8.
   set(SLUICE_YAML_CPP yaml-cpp::yaml-cpp)
 endif()
 set(re2_archives ${re2_STATIC_LIBRARIES})  # Newer ones need parts of Abseil.
-list(REMOVE_ITEM re2_archives pthread dl m rt)
+list(REMOVE_ITEM re2_archives atomic dl m pthread rt)  # Of the system.
 sluice_dependency(yaml ${SLUICE_YAML_CPP} yaml-cpp)
 sluice_dependency(re2 PkgConfig::re2 ${re2_archives})
 sluice_dependency(crypto OpenSSL::Crypto crypto)

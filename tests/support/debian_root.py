@@ -48,7 +48,8 @@ class DebianRoot:
         archive = _archive(release)
         self.path = Path(tempfile.mkdtemp(prefix=f"{release}-", dir=_DOWNLOADED))
         subprocess.run(["tar", "-xf", archive, "-C", self.path], check=True, timeout=_TIMEOUT)
-        self._nspawn = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", f"--directory={self.path}"]
+        self._nspawn = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--timezone=off"]
+        self._nspawn.append(f"--directory={self.path}")
         self._system = None  # The nspawn process of a system that was booted.
         self._first = None  # Its process 1.
 
