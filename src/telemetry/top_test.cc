@@ -133,9 +133,8 @@ TEST(SpaceSavingTest, IsExactForFewItems) {
   }
   ASSERT_EQ(sketch.counters().size(), SpaceSaving::kCounters);
   for (std::size_t i = 0; i < SpaceSaving::kCounters; ++i) {
-    EXPECT_EQ(sketch.counters()[i].count,
-              5 * (std::stoull(std::string(sketch.text(i).key())) + 1));
-    EXPECT_EQ(counter.error, 0U);
+    EXPECT_EQ(sketch.counters()[i].count, 5 * (std::stoull(std::string(sketch.text(i).key())) + 1));
+    EXPECT_EQ(sketch.counters()[i].error, 0U);
   }
 }
 
