@@ -28,81 +28,80 @@ struct ServerUrl {
   bool https = false;
   std::string host{};  ///< Without brackets.
   std::string port{};
-
-  namespace {
-
-  namespace asio = boost::asio;
-  namespace beast = boost::beast;
-  namespace http = boost::beast::http;
-  using boost::system::error_code;
-
-  constexpr std::uint32_t kMaxHeaderBytes = 64 << 10;
-  constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
-
   std::string authority{};  ///< Host and port as they were written.
   std::string unix_path{};  ///< Takes precedence over host and port.
-  };  // namespace
+};
 
-  Error InvalidServer(const std::string& server) {
-    return {ErrorCode::kInvalidOptions,
-            "server: expected http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, found '" +
-                server + "'"};
-  }
+namespace {
 
-  bool IsPort(std::string_view text) {
-    return !text.empty() && text.size() <= 5 &&
-           text.find_first_not_of("0123456789") == std::string_view::npos;
-  }
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using boost::system::error_code;
 
-  Result<ServerUrl> ParseServer(const std::string& server) {
-    ServerUrl url;
-    std::string_view rest = server;
-    if (rest.starts_with("unix:/")) {
-      url.unix_path = rest.substr(5);
-      url.host = url.authority = "localhost";
-      return url.unix_path.size() <= kMaxUnixPath ? Result<ServerUrl>(url) : InvalidServer(server);
-    }
-    if (rest.starts_with("https://")) {
-      url.https = true;
-      rest.remove_prefix(8);
-    } else if (rest.starts_with("http://")) {
-      rest.remove_prefix(7);
-    } else {
-      return InvalidServer(server);
-    }
-    if (rest.empty() || rest.find_first_of("/?#@ ") != std::string_view::npos) {
-      return InvalidServer(server);
-    }
-    url.authority = rest;
-    if (rest.front() == '[') {
-      const std::size_t end = rest.find(']');
-      if (end == std::string_view::npos) return InvalidServer(server);
-      url.host = rest.substr(1, end - 1);
-      rest.remove_prefix(end + 1);
-    } else {
-      url.host = rest.substr(0, rest.find(':'));
-      rest.remove_prefix(url.host.size());
-    }
-    url.port = url.https ? "443" : "80";
-    if (!rest.empty()) {
-      if (rest.front() != ':' || !IsPort(rest.substr(1))) return InvalidServer(server);
-      url.port = rest.substr(1);
-    }
-    if (url.host.empty()) return InvalidServer(server);
-    return url;
-  }
+constexpr std::uint32_t kMaxHeaderBytes = 64 << 10;
+constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
-  bool IsThisMachine(const std::string& host) {
-    if (host == "localhost") return true;
-    const auto address = ParseAddress(host);
-    return address && (ParseNetwork("127.0.0.0/8")->Contains(*address) ||
-                       *address == Address{.high = 0, .low = 1});
-  }
+Error InvalidServer(const std::string& server) {
+  return {ErrorCode::kInvalidOptions,
+          "server: expected http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH, found '" +
+              server + "'"};
+}
 
-  bool IsInvalidHttp(const error_code& error) {
-    return error.category() == http::make_error_code(http::error::bad_version).category() &&
-           error != http::error::end_of_stream && error != http::error::partial_message;
+bool IsPort(std::string_view text) {
+  return !text.empty() && text.size() <= 5 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Result<ServerUrl> ParseServer(const std::string& server) {
+  ServerUrl url;
+  std::string_view rest = server;
+  if (rest.starts_with("unix:/")) {
+    url.unix_path = rest.substr(5);
+    url.host = url.authority = "localhost";
+    return url.unix_path.size() <= kMaxUnixPath ? Result<ServerUrl>(url) : InvalidServer(server);
   }
+  if (rest.starts_with("https://")) {
+    url.https = true;
+    rest.remove_prefix(8);
+  } else if (rest.starts_with("http://")) {
+    rest.remove_prefix(7);
+  } else {
+    return InvalidServer(server);
+  }
+  if (rest.empty() || rest.find_first_of("/?#@ ") != std::string_view::npos) {
+    return InvalidServer(server);
+  }
+  url.authority = rest;
+  if (rest.front() == '[') {
+    const std::size_t end = rest.find(']');
+    if (end == std::string_view::npos) return InvalidServer(server);
+    url.host = rest.substr(1, end - 1);
+    rest.remove_prefix(end + 1);
+  } else {
+    url.host = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(url.host.size());
+  }
+  url.port = url.https ? "443" : "80";
+  if (!rest.empty()) {
+    if (rest.front() != ':' || !IsPort(rest.substr(1))) return InvalidServer(server);
+    url.port = rest.substr(1);
+  }
+  if (url.host.empty()) return InvalidServer(server);
+  return url;
+}
+
+bool IsThisMachine(const std::string& host) {
+  if (host == "localhost") return true;
+  const auto address = ParseAddress(host);
+  return address && (ParseNetwork("127.0.0.0/8")->Contains(*address) ||
+                     *address == Address{.high = 0, .low = 1});
+}
+
+bool IsInvalidHttp(const error_code& error) {
+  return error.category() == http::make_error_code(http::error::bad_version).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
 
 }  // namespace
 
