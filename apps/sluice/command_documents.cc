@@ -10,11 +10,6 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// Options that begin with dashes; the others are positional.
-bool IsFlag(const CLI::Option& option) {
-  return !option.get_lnames().empty() || !option.get_snames().empty();
-}
-
 bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
 std::vector<std::string> NamesOf(const CLI::Option& option) {
