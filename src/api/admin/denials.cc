@@ -36,8 +36,8 @@ class DenialStream final : public HttpStream {
  public:
   /// The services must outlive it.
   DenialStream(ServerServices& services, InsightServices& insight, DenialFilter filter,
-               identity::PrincipalPointer principal,
-               DenialReplay replay, DenialFormat format, Micros heartbeat)
+               identity::PrincipalPointer principal, DenialReplay replay, DenialFormat format,
+               Micros heartbeat)
       : services_(services),
         principal_(std::move(principal)),
         format_(format),

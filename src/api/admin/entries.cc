@@ -234,9 +234,8 @@ std::shared_ptr<PendingChange> BeginConditionalChange(HttpExchange& exchange) {
   auto pending = BeginChange(exchange);
   if (!pending) return nullptr;
   using Header = std::pair<std::string_view, std::optional<std::string> EntryChangeRequest::*>;
-  for (const auto& [name, header] :
-       {Header{"if-match", &EntryChangeRequest::if_match},
-        Header{"if-none-match", &EntryChangeRequest::if_none_match}}) {
+  for (const auto& [name, header] : {Header{"if-match", &EntryChangeRequest::if_match},
+                                     Header{"if-none-match", &EntryChangeRequest::if_none_match}}) {
     const wire::HttpHeader* const found = exchange.request.Find(name);
     if (found == nullptr) continue;
     if (found->value.size() > kLongestTags) {

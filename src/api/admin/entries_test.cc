@@ -15,8 +15,8 @@ namespace {
 using enum identity::Role;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::Heard;
+using ::testing::Not;
 using testing::NumberOf;
 using testing::TextOf;
 
@@ -99,8 +99,9 @@ TEST_F(EntriesTest, AChangeWithAnEntityTagNeedsTheEntryThatItNames) {
   EXPECT_EQ(replaced.status, 200) << replaced.body;
   EXPECT_NE(replaced.Header("ETag"), tag);
   EXPECT_EQ(Put("one", kBlock, "If-Match: " + tag + "\r\n").status, 412);
-  EXPECT_EQ(Ask("DELETE", "/admin/v1/entries/one", operator_, "", "If-Match: " + tag + "\r\n").status,
-            412);
+  EXPECT_EQ(
+      Ask("DELETE", "/admin/v1/entries/one", operator_, "", "If-Match: " + tag + "\r\n").status,
+      412);
   EXPECT_EQ(Put("one", kBlock, "If-Match: *\r\n").status, 200);
   EXPECT_EQ(Put("two", kBlock, "If-Match: *\r\n").status, 412);
   EXPECT_EQ(Put("one", kBlock, "If-Match: " + std::string(2000, 'x') + "\r\n").status, 400);
@@ -145,8 +146,7 @@ TEST_F(EntriesTest, ATokenWithAScopeTouchesNoOtherRules) {
   EXPECT_EQ(Ask("PUT", "/admin/v1/entries/b", scoped_, kBlock).status, 403);  // Of all rules.
   ASSERT_EQ(Put("b", entry_for("api")).status, 200);
   // Replacing an entry is removing it.
-  const Heard replaced =
-      Ask("PUT", "/admin/v1/entries/b", scoped_, entry_for("team-a/search"));
+  const Heard replaced = Ask("PUT", "/admin/v1/entries/b", scoped_, entry_for("team-a/search"));
   EXPECT_EQ(replaced.status, 403) << replaced.body;
   EXPECT_EQ(TextOf(replaced.body, "field"), "id");
   EXPECT_EQ(Ask("DELETE", "/admin/v1/entries/b", scoped_).status, 403);
@@ -170,8 +170,16 @@ TEST_F(EntriesTest, ABatchIsAllOrNothing) {
 
 TEST_F(EntriesTest, WrongBodiesAndQueriesNameTheField) {
   for (const std::string_view body :
-       {"", "null", "[]", "7", "\"text\"", "{", "{}", R"({"match":[],"effect":"block"})",
-        R"({"match":{"api_key":7},"effect":"block"})", R"({"match":{"api_key":""},"effect":"block"})",
+       {"",
+        "null",
+        "[]",
+        "7",
+        "\"text\"",
+        "{",
+        "{}",
+        R"({"match":[],"effect":"block"})",
+        R"({"match":{"api_key":7},"effect":"block"})",
+        R"({"match":{"api_key":""},"effect":"block"})",
         R"({"match":{"api_key":{"glob":7}},"effect":"block"})",
         R"({"match":{"ip":"10.0.0.0/99"},"effect":"block"})",
         R"({"match":{"api_key":"k"},"effect":{"limit":-1}})",
@@ -192,8 +200,8 @@ TEST_F(EntriesTest, WrongBodiesAndQueriesNameTheField) {
     EXPECT_EQ(Put(id, kBlock).status, 400) << id;
   }
   EXPECT_EQ(Put(std::string(129, 'x'), kBlock).status, 400);
-  for (const char* query : {"limit=0", "limit=1001", "limit=x", "effect=all", "cursor=%00", "x=1",
-                            "match=%zz"}) {
+  for (const char* query :
+       {"limit=0", "limit=1001", "limit=x", "effect=all", "cursor=%00", "x=1", "match=%zz"}) {
     EXPECT_EQ(Ask("GET", "/admin/v1/entries?" + std::string(query), viewer_).status, 400) << query;
   }
   for (const char* query : {"dry_run=2", "wait=1h", "wait=-1s", "x=1"}) {

@@ -77,7 +77,8 @@ std::optional<Problem> ProblemOfReplaced(ControlServices& services, const EntryC
   if (!context.principal.Covers(found->entry.rule)) {
     return Problem{.code = ProblemCode::kForbidden,
                    .field = "id",
-                   .detail = "the entry " + id + " exists, and the token is for rules that begin with " +
+                   .detail = "the entry " + id +
+                             " exists, and the token is for rules that begin with " +
                              context.principal.scope};
   }
   if (match::FitsEveryCall(found->entry) && !context.principal.Has(identity::Role::kEditor)) {
@@ -89,7 +90,8 @@ std::optional<Problem> ProblemOfReplaced(ControlServices& services, const EntryC
   return std::nullopt;
 }
 
-// Sets the record that the change expects. Returns the problem of a precondition that does not hold.
+// Sets the record that the change expects. Returns the problem of a precondition that does not
+// hold.
 std::optional<Problem> ReadPreconditions(ControlServices& services,
                                          const EntryChangeRequest& request,
                                          std::optional<std::uint64_t>& expected) {

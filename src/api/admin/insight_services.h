@@ -21,8 +21,8 @@ struct InsightReader {
 
 /// The earlier denials with which a viewer begins.
 struct DenialReplay {
-  std::size_t most = 0;      ///< The newest so many,
-  std::uint64_t after = 0;   ///< and only those after this sequence number.
+  std::size_t most = 0;     ///< The newest so many,
+  std::uint64_t after = 0;  ///< and only those after this sequence number.
 };
 
 /// Denials for one viewer since the last batch.

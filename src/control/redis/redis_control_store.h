@@ -48,8 +48,8 @@ struct RedisControlOptions {
 ///     report:<name>, report:<name>:expiry   hash, zset   reports of nodes
 ///
 /// A commit, or a write of records, is one script, or for many records a batch of several. It is
-/// never sent twice; if its reply is lost, the nonce shows whether it has happened. Times are those of Redis. A commit publishes the
-/// version's number on the channel `sluice:v1:control:{<name>}`.
+/// never sent twice; if its reply is lost, the nonce shows whether it has happened. Times are those
+/// of Redis. A commit publishes the version's number on the channel `sluice:v1:control:{<name>}`.
 class RedisControlStore final : public ControlStore {
  public:
   explicit RedisControlStore(RedisControlOptions options);

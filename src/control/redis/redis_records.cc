@@ -154,8 +154,8 @@ Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const Record
   const auto keep = [&texts](std::string text) -> std::string_view {
     return texts.emplace_back(std::move(text));
   };
-  std::vector<std::string_view> command{
-      "EVAL", script, "6", state_, records_, changes_, removed_, writes_, audit_};
+  std::vector<std::string_view> command{"EVAL",   script,   "6",     state_, records_,
+                                        changes_, removed_, writes_, audit_};
   const std::size_t last_at = command.size();
   command.insert(command.end(), {"", "", keep(std::to_string(kAuditRecordsKept)), channel_, nonce,
                                  keep(std::to_string(kRemovedRecordsKept)),
@@ -207,8 +207,8 @@ Result<RecordWriteResult> RedisControlStore::WriteBatch(std::span<const RecordWr
   auto result =
       SendUntilAudited(event, nonce, [&](std::string_view last, const std::string& record) {
         std::vector<std::string_view> command{
-            "EVAL",   script, "7",    state_, records_,    changes_, removed_, writes_,
-            audit_,   staged, last,   record, audits_kept, nonce,    values,   kCommittedMillis};
+            "EVAL", script, "7",  state_, records_,    changes_, removed_, writes_,
+            audit_, staged, last, record, audits_kept, nonce,    values,   kCommittedMillis};
         for (std::size_t i = 0; i < kRecordKinds.size(); ++i) {
           command.insert(command.end(), {kRecordKinds[i].name, counts[2 * i], counts[2 * i + 1]});
         }
@@ -241,9 +241,9 @@ std::optional<Error> RedisControlStore::CompleteBatch(std::string_view nonce, Mi
   const SteadyTime give_up = SteadyClock::Now() + kBatchTimeout;
   Error last{ErrorCode::kStoreTimeout, state_ + ": a large write takes too long"};
   while (SteadyClock::Now() < give_up) {
-    const auto reply = Call({"EVAL", script, "6", state_, records_, changes_, removed_, writes_,
-                             staged, nonce, values, removed_kept, writes_kept, channel_,
-                             std::to_string(idle.count())});
+    const auto reply =
+        Call({"EVAL", script, "6", state_, records_, changes_, removed_, writes_, staged, nonce,
+              values, removed_kept, writes_kept, channel_, std::to_string(idle.count())});
     if (!reply) {
       last = reply.error();
       const bool may_recover =
