@@ -187,7 +187,8 @@ return {1, epoch, sequence_text, time_text, ARGV[2], 0, '0'})";
 /// of a kind.
 inline constexpr std::string_view kCommitBatchScript = R"(
 local wrong = problem({'list', 'list'}, {{'RPUSH', KEYS[6], 'v'}, {'LTRIM', KEYS[6], '0', '1'},
-    {'PEXPIRE', KEYS[7], '1'}, {'LTRIM', KEYS[7], '0', '1'}, {'HDEL', KEYS[1], 'f'}})
+    {'PEXPIRE', KEYS[7], '1'}, {'LRANGE', KEYS[7], '0', '1'}, {'LTRIM', KEYS[7], '0', '1'},
+    {'HDEL', KEYS[1], 'f'}})
 if wrong then return wrong end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
