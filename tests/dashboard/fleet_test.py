@@ -114,7 +114,7 @@ class Fleet(FleetTest):
             self.assertEqual(self.rows(page, "Nodes"), 3)
             page.see("This node only")
             page.screenshot(self.screenshots / "fleet-store-down.png")
-            for name in ("rules", "top", "audit", "store", "control"):
+            for name in ("rules", "top", "audit", "store"):
                 self.go(page, name)
                 page.find("main .notice.bad")
         finally:

@@ -278,8 +278,7 @@ export function show(main, {signal, report}) {
   const history = table([
     {name: "Version", cell: (row) => h("span", {class: "nowrap"}, row.version, row.version === current ? [" ", badge("current", "good")] : null)},
     {name: "Time", cell: (row) => time(row.time)},
-    {name: "Author", cell: (row) => key(row.author)},
-    {name: "Message", cell: (row) => [visible(row.message) || (row.source === "api" ? "\u2013" : row.source), row.restores ? ` (restores ${row.restores})` : ""], class: "wide-cell"},
+    {name: "Message", cell: (row) => [visible(row.message) || (row.source === "api" ? "\u2013" : row.source), row.restores ? ` (restores ${row.restores})` : "", h("small", {class: "below"}, "by ", key(row.author))], class: "wide-cell"},
     {name: "", cell: (row) => [button("View", () => showVersion(row), {class: "small", "aria-label": `View version ${row.version}`}),
       canEdit && row.version !== current ? button("Restore\u2026", () => askRestore(row), {class: "small", "aria-label": `Restore version ${row.version}`}) : null], class: "actions"},
   ], {label: "Versions", id: (row) => row.version});
