@@ -154,9 +154,10 @@ class Roles(DashboardTest):
 
     def test_the_controls_of_the_page_are_those_that_the_role_may_use(self):
         server = self.serve_dashboard()
+        page = self.browse(server, "/dashboard/#/control")
         for role, expected in self.expected.items():
             token = self.admin(server, "POST", "/admin/v1/tokens", {"name": role, "role": role}).json()["token"]
-            page = self.log_in(server, "control", token=token)
+            self.enter_token(page, token)
             page.see("limits are enforced.")
             page.see("info")
             page.find("main .facts, main .empty")
@@ -166,6 +167,8 @@ class Roles(DashboardTest):
                 ".map(e => e.labels?.[0]?.innerText ?? e.innerText)"
             )
             self.assertEqual(set(controls), expected, role)
+            page.click("button", "Log out")
+            page.see("You are logged out.")
 
     def test_a_token_with_a_scope_has_no_controls_of_the_whole_server(self):
         server = self.serve_dashboard()

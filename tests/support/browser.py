@@ -73,6 +73,7 @@ class Browser:
 
     def __init__(self, driver, width=1280, height=860, dark=False, names=()):
         self.driver = driver
+        self.names = tuple(names)
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         resolved = [f"--host-resolver-rules={','.join(f'MAP {name} 127.0.0.1' for name in names)}"] if names else []
         capabilities = {
@@ -94,6 +95,21 @@ class Browser:
     def close(self):
         self.driver.request("DELETE", self.path)
         self.profile.cleanup()
+
+    def forget(self, origins, width=1280, height=860, dark=False):
+        """Makes it as new, which takes less time than to start another one. Returns false if it has other windows."""
+        if len(self.call("GET", "/window/handles")) > 1:
+            return False
+        self.open("about:blank")
+        self.devtools("Network.clearBrowserCookies")
+        self.devtools("Network.clearBrowserCache")
+        for origin in origins:
+            self.devtools("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.read_logs()
+        self.requested, self.messages = [], []
+        self.resize(width, height)
+        self.prefer(dark)
+        return True
 
     def call(self, method, path, body=None):
         return self.driver.request(method, self.path + path, body)

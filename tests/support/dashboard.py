@@ -54,6 +54,8 @@ class DashboardTest(ControlTest):
     def setUpClass(cls):
         cls.driver = browser.Driver()
         cls.addClassCleanup(cls.driver.close)
+        cls.idle = []  # Browsers for the next test of this class.
+        cls.addClassCleanup(lambda: [one.close() for one in cls.idle])
 
     def setUp(self):
         self.browsers = []
@@ -68,7 +70,10 @@ class DashboardTest(ControlTest):
             self.assertNotIn("owned", one.run("return document.title"))
             if not self.expects_errors:
                 self.assertEqual([message["message"] for message in one.messages], [])
-            one.close()
+            if one.forget(self.origins):
+                self.idle.append(one)
+            else:
+                one.close()
 
     def _outcome_failed(self):
         result = self._outcome.result
@@ -90,16 +95,20 @@ class DashboardTest(ControlTest):
     def origin(server):
         return f"http://localhost:{server.http}"
 
-    def browse(self, server=None, path="/dashboard/", **options):
-        one = browser.Browser(self.driver, **options)
+    def browse(self, server=None, path="/dashboard/", names=()):
+        one = next((one for one in self.idle if one.names == tuple(names)), None)
+        if one is None:
+            one = browser.Browser(self.driver, names=names)
+        else:
+            self.idle.remove(one)
         self.browsers.append(one)
         if server is not None:
             one.open(self.origin(server) + path)
         return one
 
-    def log_in(self, server, page="", token=TOKEN, **options):
+    def log_in(self, server, page="", token=TOKEN, names=()):
         """A browser that is logged in and shows a page."""
-        one = self.browse(server, f"/dashboard/#/{page}", **options)
+        one = self.browse(server, f"/dashboard/#/{page}", names=names)
         self.enter_token(one, token)
         one.find("nav")
         return one
