@@ -155,9 +155,11 @@ class Browser:
                 self.call("POST", f"/element/{self.find(css, text)}/click")
                 return True
             except WebDriverError as error:
-                if error.error in ("stale element reference", "element click intercepted", "element not interactable"):
-                    return False
-                raise
+                if error.error == "element click intercepted":
+                    self.run(_SCROLL_TO, css, text)  # Something covers it, like the head of the page.
+                elif error.error not in ("stale element reference", "element not interactable"):
+                    raise
+                return False
         wait_until(attempt, f"can't click {css} {text or ''}")
 
     def type(self, css, text, clear=True):
@@ -236,3 +238,5 @@ for (const element of document.querySelectorAll(css)) {
 }
 return null;
 """
+
+_SCROLL_TO = f"(function() {{{_FIND}}})(...arguments)?.scrollIntoView({{block: 'center'}});"
