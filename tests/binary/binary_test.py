@@ -81,7 +81,7 @@ class Documents(unittest.TestCase):
         self.assertIn("serve", commands)
         self.assertEqual(set(self.complete("")), {*commands, "-h", "--help", "--version"})
         self.assertEqual(self.complete("check"), ["check-config"])
-        self.assertEqual(self.complete("serve", "--http-li"), ["--http-listen"])
+        self.assertEqual(self.complete("serve", "--http-lis"), ["--http-listen"])
         self.assertEqual(self.complete("rules", "app"), ["apply"])
         self.assertEqual(self.complete("rules", "apply", "--dry"), ["--dry-run"])
 
