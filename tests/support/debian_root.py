@@ -64,10 +64,10 @@ class DebianRoot:
 
     def boot(self):
         """Starts systemd, in a network of its own: ports of this machine don't matter."""
-        log = open(self.path / "root/boot.log", "w", encoding="utf-8")
-        self._system = subprocess.Popen(
-            [*self._nspawn, "--private-network", "--boot"], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
+        with open(self.path / "root/boot.log", "w", encoding="utf-8") as log:
+            self._system = subprocess.Popen(
+                [*self._nspawn, "--private-network", "--boot"], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         wait_until(self._is_up, "systemd does not start")
 
     def _is_up(self):
