@@ -108,24 +108,26 @@ function(sluice_bench name)
 endfunction()
 
 # sluice_fuzz(<name> SOURCES <file>... [DEPS <target>...])
-# With SLUICE_BUILD_FUZZERS the libFuzzer executable fuzz_<name>; else a test that replays what
-# fuzz/corpus/<name>/ holds, so that what was found once stays found.
+# The executable fuzz_<name>, and a test that replays fuzz/corpus/<name>/, so that fixed findings stay fixed. With
+# SLUICE_BUILD_FUZZERS the executable has libFuzzer, else only a main function for the replay.
 function(sluice_fuzz name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   _sluice_arguments("sluice_fuzz(${name})")
+  set(target fuzz_${name})
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  sluice_precompile(${target} ROOM)
+  set(replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
   if(SLUICE_BUILD_FUZZERS)
-    add_executable(fuzz_${name} ${arg_SOURCES})
-    target_link_libraries(fuzz_${name} PRIVATE ${arg_DEPS})
-    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzzers fuzz_${name})
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    list(PREPEND replay -runs=0 "-artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/")
   else()
-    add_executable(fuzz_${name}_replay ${arg_SOURCES} "${PROJECT_SOURCE_DIR}/fuzz/replay.cc")
-    target_link_libraries(fuzz_${name}_replay PRIVATE ${arg_DEPS})
-    add_dependencies(unit_tests fuzz_${name}_replay)
-    add_test(NAME fuzz/${name}_corpus
-      COMMAND fuzz_${name}_replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
-    set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)
+    target_link_libraries(${target} PRIVATE sluice_fuzz_replay)
   endif()
+  add_dependencies(unit_tests ${target})
+  add_dependencies(fuzzers ${target})
+  add_test(NAME fuzz/${name}_corpus COMMAND ${target} ${replay})
+  set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
 # sluice_check_headers(<target>): let `header_check` compile each header of the target by itself.
