@@ -256,7 +256,7 @@ class DenialIds(InsightTest):
         self.assertEqual((body["rule"], body["numbers"]), ("search", {"limit": 2, "remaining": 0, "cost": 1}))
         self.assertEqual((body["rules"]["version"], body["rules"]["active"]), ("1", True))
         self.assertGreater(body["passes_at"], body["time"])
-        completed = run_sluice("why", denial_id, "--server", f"http://127.0.0.1:{other.http}")
+        completed = run_sluice("why", "--server", f"http://127.0.0.1:{other.http}", "--", denial_id)
         self.assertRegex(completed.stdout, r"rule +search\n")
         self.assertRegex(completed.stdout, r"numbers +limit 2, remaining 0, cost 1\n")
 
