@@ -78,7 +78,10 @@ void Operations::Adjust(const LimitNumbers& limit, State& state, WallTime at, st
   const bool begins = limit.anchor == Anchor::kFirstHit && state.value == 0 && delta > 0 &&
                       at <= state.at && state.at < at + limit.window;
   if (begins) state.at = at;
-  if (at != state.at) return;
+  // Receipts of earlier windows are older: this one is from before the clock was set back, or the
+  // caller has none.
+  const bool is_later = limit.anchor == Anchor::kFirstHit && delta < 0 && at > state.at;
+  if (at != state.at && !is_later) return;
   if (delta >= 0) return Take(limit, state, delta, 0);
   state.value = std::max(state.value + delta, std::int64_t{0});
 }

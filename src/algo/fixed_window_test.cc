@@ -101,5 +101,15 @@ TEST(FirstHitWindow, IsFreshAfterAFullRefund) {
   EXPECT_EQ(key.Check(kStart + seconds(30), 1).reset_after, seconds(60));
 }
 
+TEST(FirstHitWindow, TakesARefundWithoutAReceiptAsItsOwn) {
+  SingleKey key(PerMinute(3, Anchor::kFirstHit), kStart);
+  key.Check(kStart, 3);
+  key.Adjust(kStart + seconds(1), kMaxTime, -1);
+  EXPECT_EQ(key.Left(kStart + seconds(1)), 1);
+  EXPECT_EQ(key.Check(kStart + seconds(2), 0).reset_after, seconds(58)) << "the window stays";
+  key.Adjust(kStart + seconds(3), kMaxTime, -100);
+  EXPECT_EQ(key.Left(kStart + seconds(3)), 3) << "never more than was counted";
+}
+
 }  // namespace
 }  // namespace sluice::algo::testing

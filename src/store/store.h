@@ -25,6 +25,8 @@ struct Inspection {
   WallTime grant_expires{};
   std::int64_t leased = 0;  ///< Reported by nodes; not part of `level`.
   WallTime touched{};       ///< Time of the last change, or the start of the window.
+  /// Time until the key is fresh by the numbers of the limit that it was last used with; 0: it is.
+  Micros fresh_after{0};
 };
 
 /// A node's lease request and the store's reply: see docs/leases.md.

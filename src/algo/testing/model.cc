@@ -178,7 +178,9 @@ void FixedWindowModel::Adjust(const Integer& at, const Integer& delta) {
   const bool begins = limit_.anchor == Anchor::kFirstHit && used_ == 0 && delta > 0 &&
                       at <= begin_ && begin_ < at + limit_.window.count();
   if (begins) begin_ = at;
-  if (at == begin_) used_ = AddUsed(used_, delta);
+  const bool is_refund_without_receipt =
+      limit_.anchor == Anchor::kFirstHit && delta < 0 && at > begin_;
+  if (at == begin_ || is_refund_without_receipt) used_ = AddUsed(used_, delta);
 }
 
 // ---- Sliding window counter

@@ -68,13 +68,17 @@ bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cel
 }
 
 Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::State& state,
-                        WallTime touched) {
-  return {.live = state.grant > 0 || algo::FreshAt(limit, state) > now,
-          .level = algo::Left(limit, now, state),
-          .grant = state.grant,
-          .expiring_grant = state.expiring_grant,
-          .grant_expires = state.grant_expires,
-          .touched = touched};
+                        const Cell* cell) {
+  Inspection inspection{.live = state.grant > 0 || algo::FreshAt(limit, state) > now,
+                        .level = algo::Left(limit, now, state),
+                        .grant = state.grant,
+                        .expiring_grant = state.expiring_grant,
+                        .grant_expires = state.grant_expires};
+  if (cell == nullptr) return inspection;
+  const algo::State stored = cell->State();
+  inspection.touched = stored.at;
+  inspection.fresh_after = algo::WaitUntil(now, algo::FreshAt(cell->Numbers(), stored));
+  return inspection;
 }
 
 std::size_t PercentOf(std::size_t whole, std::size_t percent) {
@@ -345,8 +349,7 @@ void MemoryStore::Table::Inspect(const StoreCall& call, KeyUse& use, const Cell*
   const algo::State& state = loaded.subject.state;
   use.verdict = Peek(limit, call.now, state);
   if (use.inspection == nullptr) return;
-  *use.inspection =
-      InspectionOf(limit, call.now, state, cell != nullptr ? cell->State().at : WallTime{});
+  *use.inspection = InspectionOf(limit, call.now, state, cell);
 }
 
 void MemoryStore::Table::Load(const Cell* cell, const KeyUse& use, WallTime now,
@@ -457,14 +460,13 @@ std::uint64_t MemoryStore::Table::IdOf(const Cell& cell) const {
 KeyState MemoryStore::Table::Describe(const Cell& cell, WallTime now) const {
   const LimitNumbers& limit = cell.Numbers();
   algo::State state = cell.State();
-  const WallTime touched = state.at;
   algo::Advance(limit, now, state);
   const ExtendedState* extended = cell.extended();
   return {.name = extended != nullptr ? extended->name : std::string(),
           .id = IdOf(cell),
           .limit = limit,
           .verdict = Peek(limit, now, state),
-          .inspection = InspectionOf(limit, now, state, touched)};
+          .inspection = InspectionOf(limit, now, state, &cell)};
 }
 
 void MemoryStore::Table::Walk(WallTime now,

@@ -257,7 +257,7 @@ void ReadInspection(KeyUse& use, Numbers& numbers) {
   inspection.leased = numbers.Next();
   inspection.expiring_grant = numbers.Next();
   inspection.grant_expires = WallTime{numbers.NextWait()};
-  numbers.Next();
+  inspection.fresh_after = numbers.NextWait();
   inspection.touched = WallTime{numbers.NextWait()};
   if (use.inspection != nullptr) *use.inspection = inspection;
 }

@@ -225,6 +225,33 @@ void APeekTakesNothing(Driver& driver) {
   EXPECT_EQ(OutcomeOf(client.Check(limit, "k", 10)), Outcome::kAllowed);
 }
 
+void AnInspectionKnowsTheWindowThatTheKeyWasUsedWith(Driver& driver) {
+  Client client(driver, __func__);
+  const auto window = [](std::int64_t limit, Micros length) {
+    return Limit::FixedWindow({.limit = limit, .window = length, .anchor = Anchor::kFirstHit})
+        .value();
+  };
+  const Limit asked = window(kMaxAmount, seconds(1));
+  EXPECT_EQ(client.At(kStart).Inspect(asked, "k").fresh_after, Micros{0});
+  client.Check(window(10, seconds(60)), "k", 4);
+  const Inspection inspection = client.At(kStart + seconds(20)).Inspect(asked, "k");
+  EXPECT_EQ(inspection.fresh_after, seconds(40));
+  EXPECT_EQ(kMaxAmount - inspection.level, 4);
+  EXPECT_EQ(client.At(kStart + seconds(60)).Inspect(asked, "k").fresh_after, Micros{0});
+}
+
+void AFirstHitWindowTakesARefundWithoutAReceipt(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit =
+      Limit::FixedWindow({.limit = 5, .window = seconds(60), .anchor = Anchor::kFirstHit}).value();
+  client.At(kStart).Check(limit, "k", 5);
+  client.At(kStart + seconds(20));
+  const KeyUse use = client.Settle(limit, "k", {.amount = 2, .at = kMaxTime}, 0);
+  EXPECT_EQ(use.verdict.remaining, 2);
+  EXPECT_EQ(use.verdict.reset_after, seconds(40));
+  EXPECT_EQ(client.Settle(limit, "new", {.amount = 2, .at = kMaxTime}, 0).verdict.remaining, 5);
+}
+
 // ---- Several limits
 
 void SeveralLimitsTakeAllOrNothing(Driver& driver) {
@@ -713,6 +740,8 @@ constexpr ConformanceCase kCases[] = {
     SLUICE_CASE(ACostOfZeroLooksAndIsNeverDenied),
     SLUICE_CASE(ACostThatNeverFitsSaysSo),
     SLUICE_CASE(APeekTakesNothing),
+    SLUICE_CASE(AnInspectionKnowsTheWindowThatTheKeyWasUsedWith),
+    SLUICE_CASE(AFirstHitWindowTakesARefundWithoutAReceipt),
     SLUICE_CASE(SeveralLimitsTakeAllOrNothing),
     SLUICE_CASE(TwoUsesOfOneKeySeeEachOther),
     SLUICE_CASE(AShadowNeverDenies),

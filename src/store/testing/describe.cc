@@ -142,6 +142,8 @@ void CompareUse(Operation operation, std::size_t i, const KeyUse& a, const KeyUs
     differences.CompareIn(i, "expiry of the grant",
                           a.inspection->grant_expires.time_since_epoch().count(),
                           b.inspection->grant_expires.time_since_epoch().count());
+    differences.CompareIn(i, "time until fresh", a.inspection->fresh_after.count(),
+                          b.inspection->fresh_after.count());
   }
 }
 

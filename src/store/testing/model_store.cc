@@ -98,7 +98,7 @@ class ModelStore::Ledger {
   bool TakesEffect(const KeyUse& use, const Integer& now);
   static void Grant(KeyUse& use, const Integer& now, View& view);
   static void Adjust(const KeyUse& use, const Integer& now, View& view);
-  static void Inspect(KeyUse& use, const Integer& now, const View& view);
+  void Inspect(KeyUse& use, const Integer& now, const View& view);
 
   /// A receipt by its expiry and its id.
   using ReceiptName = std::pair<WallTime, std::uint64_t>;
@@ -411,6 +411,9 @@ void ModelStore::Ledger::Inspect(KeyUse& use, const Integer& now, const View& vi
   use.inspection->expiring_grant = Narrow(view.record.expiring);
   use.inspection->grant_expires =
       WallTime{Micros{Narrow(view.record.expiring > 0 ? view.record.expires : Integer(0))}};
+  const Record* const stored = FindLive(use, now);
+  use.inspection->fresh_after =
+      stored != nullptr ? WaitUntil(now, stored->model.WhenFresh()) : Micros{0};
 }
 
 }  // namespace sluice::store::testing

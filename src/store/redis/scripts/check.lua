@@ -128,6 +128,7 @@ local function load_subject(key, limit)
   if from then grants.expire(from) end
   local subject = {key = key, limit = limit, pending = 0, pending_from_grant = 0}
   subject.touched = from and from.at or 0
+  subject.fresh_after = from and wait_until(now, from.fresh) or 0
   if from and from.grant == 0 and now >= from.fresh then
     subject.replaces = true
     from = nil
@@ -463,7 +464,8 @@ local function answer_of(operation, use)
     local state, algorithm = subject.state, use.limit.algorithm
     local live = state.grant > 0 or fresh_at(use.limit, state) > now
     return say(live and 1 or 0, use.left, use.grant, algorithm.left(use.limit, now, state), use.reset,
-      state.book and lease.outstanding(state.book) or 0, state.expiring or 0, state.expires or 0, 0, subject.touched)
+      state.book and lease.outstanding(state.book) or 0, state.expiring or 0, state.expires or 0,
+      subject.fresh_after, subject.touched)
   end
   if operation == 'F' then
     local lent = use.lent

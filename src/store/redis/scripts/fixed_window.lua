@@ -93,7 +93,10 @@ function fixed_window.adjust(limit, state, at, delta)
       state.at < at + limit.window then
     move_to(limit, state, at)
   end
-  if at ~= state.at then return end
+  -- Receipts of earlier windows are older: this one is from before the clock was set back, or the caller
+  -- has none.
+  local is_later = limit.anchor == 'first_hit' and delta < 0 and at > state.at
+  if at ~= state.at and not is_later then return end
   state.value = max(min(state.value + delta, MAX), 0)
 end
 
