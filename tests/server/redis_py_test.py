@@ -49,6 +49,20 @@ class RedisPy(unittest.TestCase):
             with self.assertRaisesRegex(redis.ResponseError, "max_burst"):
                 client.execute_command("CL.THROTTLE", "user", -1, 1, 3600)
 
+    def test_counters_are_incremented_and_read(self):
+        with Server() as server, client_of(server) as client:
+            for hits in (1, 2, 3):
+                self.assertEqual(client.execute_command("INCREX", "user", "PX", 3_600_000, "ENX"), [hits, 1])
+            self.assertEqual(client.execute_command("INCREX", "user", "UBOUND", 3, "EX", 3600, "ENX"), [3, 0])
+            self.assertEqual(client.get("user"), "3")
+            self.assertIn(client.pttl("user"), range(1, 3_600_001))
+            self.assertEqual(client.unlink("user", "other"), 1)
+            self.assertIsNone(client.get("user"))
+            self.assertEqual(client.pttl("user"), -2)
+            with self.assertRaisesRegex(redis.ResponseError, "negative_hits"):
+                client.execute_command("INCREX", "user", "BYINT", -1, "EX", 60, "ENX")
+            self.assertEqual(client.command()["increx"]["last_key_pos"], 1)
+
     def test_a_pipeline_is_answered_in_order(self):
         with Server() as server, client_of(server) as client:
             pipeline = client.pipeline(transaction=False)

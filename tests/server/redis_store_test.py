@@ -37,6 +37,17 @@ class OnRedis(RedisTest):
             statuses = [server.check("alice")[0] for server in (one, other, one, other, one)]
             self.assertEqual(statuses, [200, 200, 200, 429, 429])
 
+    def test_two_servers_share_a_counter(self):
+        self.redis.start()
+        hit = ("INCREX", "alice", "UBOUND", "3", "EX", "3600", "ENX")
+        with self.start(PLENTY) as one, self.start(PLENTY) as other:
+            replies = [server.redis_cli(*hit) for server in (one, other, one, other)]
+            self.assertEqual(replies, [["1", "1"], ["2", "1"], ["3", "1"], ["3", "0"]])
+            self.assertEqual(other.redis_cli("GET", "alice"), ["3"])
+            self.assertIn(int(one.redis_cli("PTTL", "alice")[0]), range(1, 3_600_001))
+            self.assertEqual(one.redis_cli("DEL", "alice"), ["1"])
+            self.assertEqual(other.redis_cli(*hit), ["1", "1"])
+
     def test_it_starts_without_redis_and_heals_when_redis_comes(self):
         rules = (
             "rules: [{ id: api, limit: 100/day }, { id: shut, match: { api_key: closed }, limit: 1/day, "

@@ -17,6 +17,18 @@ class RedisCli(unittest.TestCase):
                 output = server.redis_cli(version, "CL.THROTTLE", f"key{version}", "9", "1", "60")
                 self.assertEqual(output[:3], ["0", "10", "9"])
 
+    def test_counters_are_incremented_read_and_deleted(self):
+        hit = ("INCREX", "user", "BYINT", "2", "UBOUND", "5", "EX", "3600", "ENX")
+        with Server() as server:
+            for version in ("-2", "-3"):
+                self.assertEqual(server.redis_cli(version, "GET", "user"), [""], "null")
+                self.assertEqual(server.redis_cli(version, "PTTL", "user"), ["-2"])
+                self.assertEqual([server.redis_cli(version, *hit) for _ in range(3)], [["2", "2"], ["4", "2"], ["4", "0"]])
+                self.assertEqual(server.redis_cli(version, "GET", "user"), ["4"])
+                self.assertIn(int(server.redis_cli(version, "PTTL", "user")[0]), range(1, 3_600_001))
+                self.assertEqual(server.redis_cli(version, "DEL", "user"), ["1"])
+            self.assertIn("needs EX or PX, and ENX", server.redis_cli("INCREX", "user", "EX", "60")[0])
+
     def test_commands_come_through_a_pipe_too(self):
         throttle = encode("CL.THROTTLE", "user", 4, 1, 3600).decode()
         with Server() as server:

@@ -31,6 +31,9 @@ struct ExpectedCommand {
 const std::map<std::string_view, ExpectedCommand>& Expected() {
   static const std::map<std::string_view, ExpectedCommand> expected = {
       {"cl.throttle", {kChecker, "CL.THROTTLE k 5 10 60"}},
+      {"increx", {kChecker, "INCREX k EX 60 ENX"}},
+      {"get", {kChecker, "GET k"}},
+      {"pttl", {kChecker, "PTTL k"}},
       {"sluice.check", {kChecker, "SLUICE.CHECK api_key k"}},
       {"sluice.peek", {kChecker, "SLUICE.PEEK api_key k"}},
       {"sluice.reset", {kOperator, "SLUICE.RESET api_key k"}},

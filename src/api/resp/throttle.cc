@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "api/resp/counter.h"
 #include "api/resp/rule_commands.h"
 #include "base/wide_math.h"
 #include "resp/encoder.h"
@@ -21,6 +22,7 @@ constexpr std::int64_t kLongestPeriod =
     std::chrono::duration_cast<std::chrono::seconds>(kMaxWindow).count();
 // Of any bucket: whatever the numbers, a key is forgotten the same way.
 constexpr ThrottleNumbers kAnyNumbers{.max_burst = 0, .count = 1, .period = 1};
+constexpr CounterNumbers kAnyCounter{.bound = 1, .window_ms = 1};
 
 std::int64_t SecondsRoundedUp(Micros wait) {
   return CeilDiv(wait.count(), std::chrono::microseconds(std::chrono::seconds(1)).count());
@@ -61,11 +63,26 @@ Result<Limit> LimitOf(const ThrottleNumbers& numbers) {
        .refill = Rate::Per(numbers.count, std::chrono::seconds(numbers.period))});
 }
 
+Result<Limit> LimitOf(const CounterNumbers& numbers) {
+  return Limit::FixedWindow({.limit = numbers.bound,
+                             .window = std::chrono::milliseconds(numbers.window_ms),
+                             .anchor = Anchor::kFirstHit});
+}
+
 }  // namespace
 
 const Limit* ThrottleLimits::Make(const ThrottleNumbers& numbers, const LimitCache::Numbers& key) {
   const auto limit = LimitOf(numbers);
   return limit && RefusalOf(*limit, kept_.bounds()).empty() ? kept_.Keep(key, *limit) : nullptr;
+}
+
+const Limit* ThrottleLimits::Make(const CounterNumbers& numbers, const LimitCache::Numbers& key) {
+  const auto limit = LimitOf(numbers);
+  return limit && RefusalOf(*limit, kept_.bounds()).empty() ? kept_.Keep(key, *limit) : nullptr;
+}
+
+std::string ThrottleLimits::WhyRefused(const CounterNumbers& numbers) const {
+  return RefusalOf(LimitOf(numbers).value(), kept_.bounds());
 }
 
 std::string ThrottleLimits::WhyRefused(const ThrottleNumbers& numbers) const {
@@ -130,13 +147,15 @@ void ReplyThrottle(const CheckRequest& check, std::string& out) {
 bool AskForget(ThrottleLimits& limits, RespArguments arguments, CheckRequest& check,
                std::string& out) {
   const RespArguments keys = arguments.subspan(1);
-  if (keys.size() > kMaxLimitsPerCall) {
-    resp::AppendError(out, "ERR at most " + std::to_string(kMaxLimitsPerCall) + " keys at a time");
+  constexpr std::size_t kMaxKeys = kMaxLimitsPerCall / 2;
+  if (keys.size() > kMaxKeys) {
+    resp::AppendError(out, "ERR at most " + std::to_string(kMaxKeys) + " keys at a time");
     return false;
   }
   check.operation = Operation::kReset;
   for (const std::string_view key : keys) {
     check.AddLimit({.scope = kThrottleScope, .tag = key}, *limits.Find(kAnyNumbers), 0);
+    check.AddLimit({.scope = kCounterScope, .tag = key}, *limits.FindCounter(kAnyCounter), 0);
   }
   return true;
 }

@@ -26,6 +26,12 @@ struct ThrottleNumbers {
   std::int64_t period = 0;  ///< Seconds.
 };
 
+/// The numbers of a counter: see counter.h.
+struct CounterNumbers {
+  std::int64_t bound = 0;
+  std::int64_t window_ms = 0;
+};
+
 /// The limits that clients ask for, and what they may do with them.
 class ThrottleLimits {
  public:
@@ -42,11 +48,21 @@ class ThrottleLimits {
     const Limit* const kept = kept_.Find(key);
     return kept != nullptr ? kept : Make(numbers, key);
   }
-  /// Why Find gives no limit.
+  [[nodiscard]] const Limit* FindCounter(const CounterNumbers& numbers) {
+    const LimitCache::Numbers key = {numbers.bound, numbers.window_ms, 0, kIsCounter};
+    const Limit* const kept = kept_.Find(key);
+    return kept != nullptr ? kept : Make(numbers, key);
+  }
+  /// Why there is no limit of these numbers.
   [[nodiscard]] std::string WhyRefused(const ThrottleNumbers& numbers) const;
+  [[nodiscard]] std::string WhyRefused(const CounterNumbers& numbers) const;
 
  private:
+  /// Keeps numbers of counters apart from equal ones of buckets.
+  static constexpr std::int64_t kIsCounter = 1;
+
   const Limit* Make(const ThrottleNumbers& numbers, const LimitCache::Numbers& key);
+  const Limit* Make(const CounterNumbers& numbers, const LimitCache::Numbers& key);
 
   const envoy::NegativeHits negative_hits_;
   LimitCache kept_;
@@ -61,7 +77,7 @@ bool AskThrottle(ThrottleLimits& limits, RespArguments arguments, limiter::Check
 /// Five integers: limited, max_burst + 1, remaining, retry_after, reset_after.
 void ReplyThrottle(const limiter::CheckRequest& check, std::string& out);
 
-/// DEL and UNLINK: forgets keys of CL.THROTTLE.
+/// DEL and UNLINK: forgets keys of CL.THROTTLE and of INCREX.
 bool AskForget(ThrottleLimits& limits, RespArguments arguments, limiter::CheckRequest& check,
                std::string& out);
 

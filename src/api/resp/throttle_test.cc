@@ -237,8 +237,8 @@ TEST_F(ThrottleTest, DelForgetsKeysAndCountsThoseThatWereThere) {
   EXPECT_EQ(Throttle("a", numbers, 5)[0], 0);
   EXPECT_EQ(Send({"UNLINK", "a"}), ":1\r\n");
   EXPECT_EQ(Send({"UNLINK", "a"}), ":0\r\n");
-  EXPECT_EQ(Send(std::vector<std::string>(kMaxLimitsPerCall + 2, "del")),
-            "-ERR at most 128 keys at a time\r\n");
+  EXPECT_EQ(Send(std::vector<std::string>(kMaxLimitsPerCall / 2 + 2, "del")),
+            "-ERR at most 64 keys at a time\r\n");
 }
 
 TEST_F(ThrottleTest, MoreNumbersThanThereArePlacesWork) {
