@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -266,6 +268,23 @@ TEST_F(ConfigTest, SecretsAreNotPrinted) {
   const std::string printed = PrintConfig(*ReadConfig(sources_));
   EXPECT_THAT(printed, AllOf(Not(HasSubstr("opensesame")),
                              HasSubstr("redis://me:********@redis.test:6379/2")));
+}
+
+TEST_F(ConfigTest, OnlyThePasswordOfAUrlIsMasked) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"redis://:p@ss@h", "redis://:********@h"},
+      {"unix://me:pw@/run/redis.sock", "unix://me:********@/run/redis.sock"},
+      {"redis-cluster://me:pw@h1:7001,h2", "redis-cluster://me:********@h1:7001,h2"},
+      {"redis-sentinel://it@h:26379", "redis-sentinel://it@h:26379"},
+      {"redis-sentinel://:pw@it@h", "redis-sentinel://:********@it@h"},
+      {"rediss-sentinel://me:p@ss@it@h1:7001,h2/2", "rediss-sentinel://me:********@it@h1:7001,h2/2"},
+      {"redis-sentinel://me:@it@h?password_file=/p", "redis-sentinel://me:@it@h?password_file=/p"},
+      {"redis://me:@h?password_env=PW", "redis://me:@h?password_env=PW"},
+  };
+  for (const auto& [url, printed] : cases) {
+    sources_.flags = {{"store", url}};
+    EXPECT_THAT(PrintConfig(*ReadConfig(sources_)), HasSubstr(printed + "\n"));
+  }
 }
 
 TEST_F(ConfigTest, EverySettingCanBeSetToWhatItIs) {

@@ -20,16 +20,21 @@ namespace {
 
 constexpr std::size_t kNoMaximum = std::numeric_limits<std::int64_t>::max();
 
-// The password of a URL stands between the first colon after "://" and the last '@' before the
-// path.
+// Masks the password of a URL: the text between the first colon after "://" and the last '@' before
+// the path. A Sentinel URL has the name of the primary between its last two '@'.
 std::string WithoutPassword(const std::string& url) {
   const auto scheme = url.find("://");
   if (scheme == std::string::npos) return url;
   const auto begin = scheme + 3;
-  const auto at = url.substr(0, url.find_first_of("/?", begin)).rfind('@');
-  if (at == std::string::npos) return url;
-  const auto colon = url.find(':', begin);
-  if (colon > at) return url;
+  const std::string authority = url.substr(0, url.find_first_of("/?", begin));
+  auto at = authority.rfind('@');
+  const auto colon = authority.find(':', begin);
+  if (at == std::string::npos || colon > at) return url;
+  if (url.substr(0, scheme).ends_with("-sentinel")) {
+    // Without a second '@' the URL is invalid, and the text before the first may be a password.
+    if (const auto name = authority.rfind('@', at - 1); name > colon && name < at) at = name;
+  }
+  if (colon + 1 == at) return url;
   return url.substr(0, colon + 1) + "********" + url.substr(at);
 }
 
