@@ -277,7 +277,8 @@ TEST_F(ConfigTest, OnlyThePasswordOfAUrlIsMasked) {
       {"redis-cluster://me:pw@h1:7001,h2", "redis-cluster://me:********@h1:7001,h2"},
       {"redis-sentinel://it@h:26379", "redis-sentinel://it@h:26379"},
       {"redis-sentinel://:pw@it@h", "redis-sentinel://:********@it@h"},
-      {"rediss-sentinel://me:p@ss@it@h1:7001,h2/2", "rediss-sentinel://me:********@it@h1:7001,h2/2"},
+      {"rediss-sentinel://me:p@ss@it@h1:7001,h2/2",
+       "rediss-sentinel://me:********@it@h1:7001,h2/2"},
       {"redis-sentinel://me:@it@h?password_file=/p", "redis-sentinel://me:@it@h?password_file=/p"},
       {"redis://me:@h?password_env=PW", "redis://me:@h?password_env=PW"},
   };

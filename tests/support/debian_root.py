@@ -28,7 +28,8 @@ def package(pattern):
     return path
 
 
-def _archive(release):
+def clean_archive(release):
+    """An archive of a clean system of a release, made once."""
     archive = _DOWNLOADED / f"{release}.tar"
     if not archive.exists():
         _DOWNLOADED.mkdir(parents=True, exist_ok=True)
@@ -45,7 +46,7 @@ class DebianRoot:
     """A clean system of a release ("bookworm"), with systemd and curl, until it is closed."""
 
     def __init__(self, release):
-        archive = _archive(release)
+        archive = clean_archive(release)
         self.path = Path(tempfile.mkdtemp(prefix=f"{release}-", dir=_DOWNLOADED))
         subprocess.run(["tar", "-xf", archive, "-C", self.path], check=True, timeout=_TIMEOUT)
         self._nspawn = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--timezone=off"]
