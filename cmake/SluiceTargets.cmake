@@ -53,7 +53,8 @@ endfunction()
 
 # sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS]
 #   [SEPARATE])
-# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>. THREADS: it has several threads,
+# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>, and under sanitizers all of them as
+# <room>_test. THREADS: it has several threads,
 # and CI runs it under ThreadSanitizer. SEPARATE: its files use the same names, and are compiled one by one.
 function(sluice_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SEPARATE" "LABEL;TIMEOUT" "SOURCES;DEPS")
@@ -79,6 +80,12 @@ function(sluice_test name)
   endif()
   sluice_test_options(${name})
   sluice_precompile(${name} TEST)
+  if(SLUICE_SANITIZED)
+    # One process for all cases: with a sanitizer, it takes longer to start a test than to run most cases.
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900)
+    return()
+  endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}/"
     DISCOVERY_MODE PRE_TEST
@@ -89,7 +96,7 @@ endfunction()
 # Assertions take long to optimize, and gain nothing; instrumented ones all the more. glibc's checks of buffers would need
 # the optimizer.
 function(sluice_test_options target)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT SLUICE_SANITIZED)
     target_compile_options(${target} PRIVATE -O1)
   else()
     target_compile_options(${target} PRIVATE -O0)

@@ -71,7 +71,7 @@ std::optional<ResetJob> ResetJobs::Find(std::string_view id) const {
 }
 
 std::optional<ResetJob> ResetJobs::Cancel(std::string_view id) {
-  const auto found = Find(id);
+  auto found = Find(id);
   if (!found) return found;
   {
     const std::lock_guard lock(mutex_);
