@@ -115,25 +115,19 @@ function(sluice_bench name)
 endfunction()
 
 # sluice_fuzz(<name> SOURCES <file>... [DEPS <target>...])
-# The executable fuzz_<name>, and a test that replays fuzz/corpus/<name>/, so that fixed findings stay fixed. With
-# SLUICE_BUILD_FUZZERS the executable has libFuzzer, else only a main function for the replay.
+# The executable fuzz_<name>, and a test that replays fuzz/corpus/<name>/, so that fixed findings stay fixed.
 function(sluice_fuzz name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   _sluice_arguments("sluice_fuzz(${name})")
   set(target fuzz_${name})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   sluice_precompile(${target} ROOM)
-  set(replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
-  if(SLUICE_BUILD_FUZZERS)
-    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
-    list(PREPEND replay -runs=0 "-artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/")
-  else()
-    target_link_libraries(${target} PRIVATE sluice_fuzz_replay)
-  endif()
   add_dependencies(unit_tests ${target})
   add_dependencies(fuzzers ${target})
-  add_test(NAME fuzz/${name}_corpus COMMAND ${target} ${replay})
+  add_test(NAME fuzz/${name}_corpus COMMAND ${target} -runs=0 "-artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/"
+    "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
   set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
