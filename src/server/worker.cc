@@ -199,11 +199,23 @@ void Worker::RecordNames(const CheckRequest& check) {
     const bool denied = use.verdict.outcome != Outcome::kAllowed;
     const bool was_fresh =
         (consumes || use.count_denied) && use.verdict.remaining >= use.verdict.limit - use.cost;
-    if (!was_fresh && --(denied ? until_denied_name_ : until_name_) > 0) continue;
-    if (!was_fresh)
-      (denied ? until_denied_name_ : until_name_) = denied ? kDeniedNameEvery : kNameEvery;
-    names_->Record(use.key, now_, denied);
+    if (was_fresh || IsNameDue(denied)) names_->Record(use.key, now_, denied);
   }
+}
+
+bool Worker::IsNameDue(bool denied) {
+  if (now_ >= next_names_ || now_ < next_names_ - std::chrono::seconds(1)) {
+    next_names_ = now_ + std::chrono::seconds(1);
+    all_names_left_ = kAllNames;
+  }
+  if (all_names_left_ > 0) {
+    --all_names_left_;
+    return true;
+  }
+  std::uint32_t& until = denied ? until_denied_name_ : until_name_;
+  if (--until > 0) return false;
+  until = denied ? kDeniedNameEvery : kNameEvery;
+  return true;
 }
 
 void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
