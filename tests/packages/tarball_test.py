@@ -9,13 +9,13 @@ from pathlib import Path
 
 from support.debian_root import TREE, DebianRoot, package, reason_to_skip
 
-RUN = """
+# "try it" of the document, then a call.
+TRY = """
 set -e
-tar -xzf /root/sluice.tar.gz -C /usr/local --strip-components=1
-sluice --version
-sluice check-config /usr/local/etc/sluice/rules.yaml
+cd /root
+{unpack}
 mkfifo /root/started
-sluice serve --config /usr/local/etc/sluice/sluice.yaml >/root/started &
+{serve} >/root/started &
 grep -q 'Try it' /root/started
 curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping
 kill $!
@@ -23,18 +23,41 @@ wait $!
 """
 
 
+def documented():
+    """The commands of docs/install.md about the tarball: unpack, try, copy, start."""
+    text = (TREE / "docs/install.md").read_text(encoding="utf-8")
+    block = re.search(r"\n## Tarball\n.*?```sh\n(.*?)```", text, re.DOTALL)[1]
+    return [re.sub(r" +#.*|sudo ", "", line) for line in block.splitlines()]
+
+
 class Tarball(unittest.TestCase):
     def test_it_runs_in_clean_systems(self):
         if reason := reason_to_skip():
             self.skipTest(reason)
-        version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        unpack, serve, _, _ = documented()
         for release in ("bookworm", "trixie"):
             with self.subTest(release=release):
                 root = DebianRoot(release)
                 self.addCleanup(root.close)
-                root.copy(package("sluice-*-linux-amd64.tar.gz"), "/root/sluice.tar.gz")
-                shown = root.run("sh", "-c", RUN, options=("--private-network",)).stdout
-                self.assertIn(f"sluice {version}\n", shown)
+                root.copy(package("sluice-*-linux-amd64.tar.gz"))
+                script = TRY.format(unpack=unpack, serve=serve)
+                self.assertEqual(root.run("sh", "-c", script, options=("--private-network",)).stdout, '{"message":"pong"}')
+
+    def test_systemd_runs_it_as_documented(self):
+        if reason := reason_to_skip():
+            self.skipTest(reason)
+        version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        unpack, _, copy, start = documented()
+        root = DebianRoot("bookworm")
+        self.addCleanup(root.close)
+        root.copy(package("sluice-*-linux-amd64.tar.gz"))
+        root.boot()
+        root.run("bash", "-ec", f"cd /root\n{unpack}\n{copy}\n{start}")
+        answer = root.run("curl", "-sSf", "-H", "X-API-Key: demo-key", "http://127.0.0.1:8080/api/ping").stdout
+        self.assertEqual(answer, '{"message":"pong"}')
+        self.assertEqual(root.run("sluice", "--version").stdout, f"sluice {version}\n")
+        started = root.run("systemctl", "show", "-p", "ExecStart", "--value", "sluice").stdout
+        self.assertIn("/usr/local/bin/sluice serve --config /usr/local/etc/sluice/sluice.yaml", started)
 
     def test_the_lowest_glibc_is_the_documented_one(self):
         with tempfile.TemporaryDirectory() as directory, tarfile.open(package("sluice-*-linux-amd64.tar.gz")) as archive:
