@@ -1,4 +1,4 @@
-"""Installs, starts, upgrades and purges the Debian packages in build/packages/ in a clean Debian 12."""
+"""Installs, starts, upgrades and purges the Debian packages in build/packages/ in a clean Debian 12 and a clean Debian 13."""
 
 import hashlib
 import shutil
@@ -34,15 +34,15 @@ def make_next_version(deb, directory):
     return made
 
 
-@unittest.skipIf(reason_to_skip(), reason_to_skip())
-class ServerPackage(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.root = DebianRoot("bookworm")
-        cls.addClassCleanup(cls.root.close)
-        cls.deb = package("sluice_*_amd64.deb")
-        cls.root.copy(cls.deb)
-        cls.root.boot()
+class ServerPackage:
+    """The tests of a release, for a TestCase with its name as `release`."""
+
+    def setUp(self):
+        self.root = DebianRoot(self.release)
+        self.addCleanup(self.root.close)
+        self.deb = package("sluice_*_amd64.deb")
+        self.root.copy(self.deb)
+        self.root.boot()
 
     def read(self, path):
         return (self.root.path / path.lstrip("/")).read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ class ServerPackage(unittest.TestCase):
         begin = time.monotonic()
         self.root.run("apt-get", "install", "-q", "-y", f"/root/{self.deb.name}")
         self.assert_answers()
-        print(f"\napt install to the first answer: {time.monotonic() - begin:.1f} s", flush=True)
+        print(f"\n{self.release}: apt install to the first answer: {time.monotonic() - begin:.1f} s", flush=True)
         for file in ("share/man/man1/sluice.1.gz", "share/man/man5/sluice-rules.5.gz", "share/bash-completion/completions/sluice"):
             self.assertTrue((self.root.path / "usr" / file).is_file(), file)
         self.assertEqual(self.root.run("systemctl", "is-enabled", "sluice").stdout.strip(), "enabled")
@@ -134,6 +134,16 @@ class ServerPackage(unittest.TestCase):
         left = self.root.run("find", "/etc", "/usr", "/var/lib", "-name", "*sluice*").stdout
         self.assertEqual(left, "")
         self.assertTrue((victim / "file").exists())
+
+
+@unittest.skipIf(reason_to_skip(), reason_to_skip())
+class ServerPackageOnDebian12(ServerPackage, unittest.TestCase):
+    release = "bookworm"
+
+
+@unittest.skipIf(reason_to_skip(), reason_to_skip())
+class ServerPackageOnDebian13(ServerPackage, unittest.TestCase):
+    release = "trixie"
 
 
 @unittest.skipIf(reason_to_skip(), reason_to_skip())

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from support.debian_root import TREE, DebianRoot, package, reason_to_skip
 
-# "try it" of the document, then a call.
 TRY = """
 set -e
 cd /root
@@ -17,47 +16,45 @@ cd /root
 mkfifo /root/started
 {serve} >/root/started &
 grep -q 'Try it' /root/started
-curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping
+{check}
 kill $!
 wait $!
 """
+CHECK = "curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping"
+PONG = '{"message":"pong"}'
 
 
 def documented():
-    """The commands of docs/install.md about the tarball: unpack, try, copy, start."""
+    """The commands of docs/install.md about the tarball, without sudo: unpack, try, copy, start, upgrade."""
     text = (TREE / "docs/install.md").read_text(encoding="utf-8")
-    block = re.search(r"\n## Tarball\n.*?```sh\n(.*?)```", text, re.DOTALL)[1]
-    return [re.sub(r" +#.*|sudo ", "", line) for line in block.splitlines()]
+    part = re.search(r"\n## Tarball\n(.*?)\n## ", text, re.DOTALL)[1]
+    lines = "".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL)).splitlines()
+    return [re.sub(r" +#.*|sudo ", "", line) for line in lines]
 
 
 class Tarball(unittest.TestCase):
-    def test_it_runs_in_clean_systems(self):
+    def test_it_is_tried_installed_and_upgraded_as_documented(self):
         if reason := reason_to_skip():
             self.skipTest(reason)
-        unpack, serve, _, _ = documented()
+        version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        unpack, serve, copy, start, upgrade, restart = documented()
         for release in ("bookworm", "trixie"):
             with self.subTest(release=release):
                 root = DebianRoot(release)
                 self.addCleanup(root.close)
                 root.copy(package("sluice-*-linux-amd64.tar.gz"))
-                script = TRY.format(unpack=unpack, serve=serve)
-                self.assertEqual(root.run("sh", "-c", script, options=("--private-network",)).stdout, '{"message":"pong"}')
-
-    def test_systemd_runs_it_as_documented(self):
-        if reason := reason_to_skip():
-            self.skipTest(reason)
-        version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-        unpack, _, copy, start = documented()
-        root = DebianRoot("bookworm")
-        self.addCleanup(root.close)
-        root.copy(package("sluice-*-linux-amd64.tar.gz"))
-        root.boot()
-        root.run("bash", "-ec", f"cd /root\n{unpack}\n{copy}\n{start}")
-        answer = root.run("curl", "-sSf", "-H", "X-API-Key: demo-key", "http://127.0.0.1:8080/api/ping").stdout
-        self.assertEqual(answer, '{"message":"pong"}')
-        self.assertEqual(root.run("sluice", "--version").stdout, f"sluice {version}\n")
-        started = root.run("systemctl", "show", "-p", "ExecStart", "--value", "sluice").stdout
-        self.assertIn("/usr/local/bin/sluice serve --config /usr/local/etc/sluice/sluice.yaml", started)
+                root.boot()
+                self.assertEqual(root.run("sh", "-c", TRY.format(unpack=unpack, serve=serve, check=CHECK)).stdout, PONG)
+                root.run("bash", "-ec", f"cd /root\n{copy}\n{start}")
+                self.assertEqual(root.run("sh", "-c", CHECK).stdout, PONG)
+                self.assertEqual(root.run("sluice", "--version").stdout, f"sluice {version}\n")
+                started = root.run("systemctl", "show", "-p", "ExecStart", "--value", "sluice").stdout
+                self.assertIn("/usr/local/bin/sluice serve --config /usr/local/etc/sluice/sluice.yaml", started)
+                with (root.path / "usr/local/etc/sluice/rules.yaml").open("a", encoding="utf-8") as rules:
+                    rules.write("# Changed.\n")
+                root.run("bash", "-ec", f"cd /root\n{upgrade}\n{restart}")  # While it runs.
+                self.assertEqual(root.run("sh", "-c", CHECK).stdout, PONG)
+                self.assertIn("# Changed.", (root.path / "usr/local/etc/sluice/rules.yaml").read_text(encoding="utf-8"))
 
     def test_the_lowest_glibc_is_the_documented_one(self):
         with tempfile.TemporaryDirectory() as directory, tarfile.open(package("sluice-*-linux-amd64.tar.gz")) as archive:
