@@ -1,8 +1,8 @@
+#include "base/testing/allocations.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "base/testing/allocations.h"
 
 namespace sluice {
 namespace {
