@@ -8,6 +8,7 @@
 
 #include "answer/http_answer.h"
 #include "base/wide_math.h"
+#include "limiter/decision.h"
 
 namespace sluice {
 namespace {
@@ -30,7 +31,7 @@ bool IsUseKnown(const CheckRequest& check, std::size_t use) {
 
 Numbers NumbersOf(const CheckRequest& check, std::size_t use, Micros wait) {
   if (!IsUseKnown(check, use)) {
-    return {.limit = check.uses()[use].limit->cap(), .remaining = -1, .reset = wait};
+    return {.limit = limiter::CapOf(check, use), .remaining = -1, .reset = wait};
   }
   const Verdict& verdict =
       use == check.decision.index ? check.decision.tightest : check.uses()[use].verdict;
@@ -74,7 +75,7 @@ std::string PlainPolicies(const CheckRequest& check) {
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
     if (!IsReported(check, i)) continue;
     if (!policies.empty()) policies += ", ";
-    policies += std::to_string(check.uses()[i].limit->cap());
+    policies += std::to_string(limiter::CapOf(check, i));
     AppendWindow(check, i, policies);
   }
   return policies;
@@ -88,7 +89,7 @@ std::string NamedPolicies(const CheckRequest& check) {
     if (!policies.empty()) policies += ',';
     AppendPolicyName(check, i, policies);
     policies += ";q=";
-    policies += std::to_string(check.uses()[i].limit->cap());
+    policies += std::to_string(limiter::CapOf(check, i));
     if (check.uses()[i].limit->algorithm() == Algorithm::kConcurrency) {
       policies += ";qu=\"concurrent-requests\"";
     }

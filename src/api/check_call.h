@@ -46,6 +46,8 @@ struct CheckCall {
 
   /// Adds an empty check.
   Part& Add();
+  /// Removes the check added last.
+  void RemoveLast();
   /// Forgets everything but the memory.
   virtual void Clear();
   /// Returns the call to its pool, which may destroy it.

@@ -6,6 +6,8 @@
 #include "algo/algorithm_info.h"
 #include "api/http/json_text.h"
 #include "api/http/loop.h"
+#include "limiter/decision.h"
+#include "limiter/settlement.h"
 
 namespace sluice::api {
 namespace {
@@ -94,7 +96,10 @@ void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpA
   text.Raw(R"(,"resetAfterSeconds":)").Int(known ? SecondsOf(verdict.reset_after) : 0);
   text.Raw(R"(,"retryAfterSeconds":)").Int(SecondsOrNever(wait));
   text.Raw(R"(,"message":")").RawText(answer.message);
-  text.Raw(R"(","limit":)").Int(use == nullptr ? -1 : known ? verdict.limit : use->limit->cap());
+  text.Raw(R"(","limit":)")
+      .Int(use == nullptr ? -1
+           : known        ? verdict.limit
+                          : limiter::CapOf(check, check.decision.index));
   text.Raw(R"(,"retryAfterMs":)").Int(MillisOrNever(wait));
   text.Raw(R"(,"delayMs":)").Int(known ? MillisOf(verdict.delay) : 0);
   if (rule != nullptr) {
@@ -122,10 +127,6 @@ bool IsMeasured(const HttpCall::Part& part, std::size_t i) {
   return any_by_attribute ? !cost.attribute.empty() : !cost.constant.has_value();
 }
 
-bool TookNothing(const Receipt& receipt) {
-  return receipt.amount == 0 && receipt.from_grant == 0 && receipt.slot == 0;
-}
-
 }  // namespace
 
 void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now,
@@ -145,14 +146,21 @@ void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
   const CheckRequest& check = part.check;
   if (check.ruling != Ruling::kDecided || !check.allowed) return;
   ReceiptSigner& receipts = HttpCallOf(part).loop.receipts();
-  receipts.Begin(now);
+  if (check.is_by_quantity()) {
+    receipts.Begin(now, part.check.GatherQuantities());
+  } else {
+    receipts.Begin(now);
+  }
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
     const store::KeyUse& use = check.uses()[i];
-    if (!TookNothing(use.receipt)) {
-      receipts.Add(use.key, *use.limit, use.receipt,
-                   {.measured = IsMeasured(part, i),
-                    .max_settlement = rules::MaxSettlementOf(check.matched(i).limit, *use.limit)});
-    }
+    const match::MatchedLimit& matched = check.matched(i);
+    if (!limiter::IsSettleable(check, i)) continue;
+    receipts.Add(use.key, *use.limit, use.receipt,
+                 {.measured = IsMeasured(part, i),
+                  .max_settlement = rules::MaxSettlementOf(matched.limit, *use.limit),
+                  .scale = matched.limit == nullptr ? 1 : matched.limit->scale,
+                  .shadow = use.mode == Mode::kShadow,
+                  .count = matched.count});
   }
   if (receipts.empty()) return;
   out += R"(,"receipt":")";
