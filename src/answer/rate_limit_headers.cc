@@ -7,6 +7,7 @@
 #include <string>
 
 #include "answer/http_answer.h"
+#include "answer/provider_style.h"
 #include "base/wide_math.h"
 #include "limiter/decision.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 using limiter::CheckRequest;
 
-constexpr std::array<std::string_view, 5> kStyles = {"x-ratelimit", "draft-6", "draft-7",
-                                                     "draft-10", "none"};
+constexpr std::array<std::string_view, kHeaderStyleCount> kStyles = {
+    "x-ratelimit", "draft-6", "draft-7", "draft-10", "openai", "anthropic", "none"};
 
 struct Numbers {
   std::int64_t limit = 0;
@@ -152,6 +153,8 @@ void AddRateLimitHeaders(const CheckRequest& check, WallTime now, HeaderStyle st
     if (!IsUseKnown(check, *use) || style == HeaderStyle::kXRateLimit) {
       AddX(numbers, now, headers);
       if (wait > Micros{0}) headers.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
+    } else if (IsOfProvider(style)) {
+      AddProviderHeaders(check, now, style, std::max(wait, Micros{0}), headers);
     } else if (style == HeaderStyle::kDraft6) {
       AddDraft6(check, numbers, headers);
     } else if (style == HeaderStyle::kDraft7) {

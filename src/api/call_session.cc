@@ -21,6 +21,7 @@ void CheckCall::RemoveLast() {
 
 void CheckCall::Clear() {
   while (used_ > 0) RemoveLast();
+  settlement.reset();
   on_decided = nullptr;
   session = nullptr;
   place = nullptr;

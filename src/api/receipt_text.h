@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,12 +16,22 @@
 #include "base/key.h"
 #include "limiter/settlement.h"
 #include "rules/count.h"
+#include "store/store.h"
 
 namespace sluice::api {
 
 using limiter::OwnedQuantity;
 using limiter::ReceiptContents;
 using limiter::TakenLimit;
+
+/// The settings of receipts, the same for all protocols.
+struct ReceiptOptions {
+  /// Signs them; the same in all processes that share a store. Empty: one of this process.
+  std::string secret{};
+  Micros lifetime = std::chrono::hours(1);
+  /// Settled receipts that a key remembers, until they expire; past it, settlements fail.
+  std::uint32_t max_settled_per_key = store::Settlement::kMaxPerKey;
+};
 
 /// Writes what a call took as a text that clients keep and bring back, and reads it again. Without
 /// the secret it can be neither made nor changed. The signer remembers none of them: each has an

@@ -100,8 +100,11 @@ bool IsSettleable(const CheckRequest& check, std::size_t use) {
   const store::KeyUse& taken = check.uses()[use];
   const Receipt& receipt = taken.receipt;
   if (receipt.amount != 0 || receipt.from_grant != 0 || receipt.slot != 0) return true;
+  // What it uses may be known only later.
+  const rules::NamedLimit* const named = check.matched(use).limit;
   return check.is_by_quantity() && taken.only_looks && receipt.at != WallTime{} &&
-         taken.limit->algorithm() != Algorithm::kConcurrency;
+         taken.limit->algorithm() != Algorithm::kConcurrency && named != nullptr &&
+         !named->reject_all;
 }
 
 ReceiptContents SuccessorOf(ReceiptContents receipt, Micros lifetime) {
@@ -196,6 +199,7 @@ void ReceiptSettlement::Cancel() {
 void ReceiptSettlement::Extend(bool replaces) {
   on_slots_ = Operation::kRenew;
   step_ = SettlementStep::kMove;
+  is_replaced_ = replaces;
   if (!replaces) return;
   for (std::size_t i = 0; i < receipt_.taken.size(); ++i) {
     if (!IsSlot(receipt_.taken[i])) Add(i, AmountOf(receipt_.taken[i]));

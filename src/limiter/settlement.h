@@ -119,6 +119,8 @@ class ReceiptSettlement {
   [[nodiscard]] bool was_moved() const { return was_moved_; }
   [[nodiscard]] bool is_capped() const;
   [[nodiscard]] bool stops() const;
+  /// An extended receipt has a successor (SuccessorOf).
+  [[nodiscard]] bool is_replaced() const { return is_replaced_; }
   [[nodiscard]] bool is_partial() const { return step_ == store::SettlementStep::kPartial; }
   [[nodiscard]] std::size_t slots() const { return slots_; }  ///< Released or renewed.
   [[nodiscard]] const ReceiptContents& receipt() const { return receipt_; }
@@ -141,6 +143,7 @@ class ReceiptSettlement {
   std::vector<SettledLimit> limits_;
   bool was_settled_ = false;
   bool was_moved_ = false;
+  bool is_replaced_ = false;
   std::size_t slots_ = 0;
 };
 

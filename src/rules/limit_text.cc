@@ -38,6 +38,8 @@ struct Amounts {
   }
 };
 
+constexpr Amounts kDollars{.scale = kNanosPerDollar, .name = " USD"};
+
 // Per the shortest unit with at least one.
 std::string RateText(const LimitNumbers& numbers, const Amounts& amounts) {
   const double per_micro =
@@ -112,8 +114,9 @@ std::string LimitText(const LimitNumbers& numbers, const Amounts& amounts) {
 std::string LimitText(const LimitNumbers& numbers) { return LimitText(numbers, Amounts{}); }
 
 std::string LimitText(const NamedLimit& limit, const LimitNumbers& numbers) {
-  return LimitText(numbers, CountsMoney(limit) ? Amounts{.scale = kNanosPerDollar, .name = " USD"}
-                                               : Amounts{.scale = limit.scale});
+  return LimitText(numbers, CountsMoney(limit) ? kDollars : Amounts{.scale = limit.scale});
 }
+
+std::string DollarText(std::int64_t nanos) { return kDollars.Text(nanos); }
 
 }  // namespace sluice::rules

@@ -14,6 +14,9 @@ namespace sluice::rules {
 /// The same in the limit's own unit; money as USD. `numbers`: its own, or those of a live entry.
 [[nodiscard]] std::string LimitText(const NamedLimit& limit, const LimitNumbers& numbers);
 
+/// Returns an amount of money: "50 USD", "0.0125 USD".
+[[nodiscard]] std::string DollarText(std::int64_t nanos);
+
 /// "45s", "5m", "1h", "1.5s", "250ms".
 [[nodiscard]] std::string SpanText(Micros span);
 

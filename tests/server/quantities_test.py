@@ -1,12 +1,16 @@
 """Checks with quantities and their settlement on real stores, judged by a model that adds up fractions."""
 
+import json
 import os
 import random
+import subprocess
+import sys
 import threading
 import unittest
 from fractions import Fraction
+from pathlib import Path
 
-from support.environment import run_in_parallel, scaled
+from support.environment import TIMEOUT, run_in_parallel, scaled, wait_until
 from support.redis_servers import Cluster, RedisServer
 from support.sluice import ServerTest
 
@@ -29,6 +33,19 @@ rules:
     limits:
       money: { limit: 0.02 USD, algorithm: fixed_window }
 """
+# No limit on parallel calls: clients that are killed hold their slots.
+CRASH_RULES = """
+models: {{ small: {{ input: 0.5, cached: 0.05, output: 2 }} }}
+defaults: {{ algorithm: fixed_window, anchor: first_hit, window: 30000d, consistency: {consistency} }}
+rules:
+  - id: team
+    per: [tenant]
+    limits:
+      calls: {{ limit: 10000 }}
+      output: {{ limit: {tokens}, type: output_tokens }}
+  - {{ id: all, per: [], limits: {{ money: {{ limit: 1000 USD, algorithm: fixed_window }} }} }}
+"""
+CLIENT = Path(__file__).with_name("quantity_client.py")
 BUDGETS = {"calls": 60, "output": 4000, "weighted": 3000, "money": 20_000_000}
 
 
@@ -98,10 +115,10 @@ class Model:
 
 
 class QuantitiesTest(ServerTest):
-    def start(self, *flags, **options):
+    def start(self, rules=RULES, **options):
         secret = self.folder / "secret"
         secret.write_text("of all servers, and long enough\n", encoding="utf-8")
-        return self.enterContext(self.serve("--receipts-secret-file", secret, *flags, rules=RULES, **options))
+        return self.serve("--receipts-secret-file", secret, rules=rules, **options)
 
     def random_use(self, choices):
         return {
@@ -184,45 +201,116 @@ class QuantitiesTest(ServerTest):
             self.assertEqual(before["money"] - after["money"], 2000 * winners[0])
             self.assertEqual(after["parallel"], 4)
 
-    def test_budgets_are_never_exceeded_and_end_exact_although_a_server_is_killed(self):
+    def start_client(self, number, servers, seed):
+        journal = self.folder / f"journal-{number}"
+        journal.touch()
+        command = [sys.executable, "-B", CLIENT, journal, str(seed + number), str(scaled(30)), f"t{number % 4}"]
+        process = subprocess.Popen([*command, *(str(server.http) for server in servers)])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, journal
+
+    def run_with_crashes(self, store, tokens, consistency="exact"):
+        """Four servers, of which two are killed, and sixteen clients, of which four are killed. Returns for each tenant
+        what the clients know to have used, and what may or may not have been reserved in addition."""
+        seed = int(os.environ.get("SLUICE_SEED", random.randrange(10**9)))
+        print(f"seed {seed}")
+        rules = CRASH_RULES.format(tokens=tokens, consistency=consistency)
+        self.servers = [self.start(store=store.url, rules=rules) for _ in range(4)]
+        clients = [self.start_client(number, self.servers, seed) for number in range(16)]
+        journals = [journal for _, journal in clients]
+
+        def lines():
+            return sum(len(journal.read_text().splitlines()) for journal in journals)
+
+        def kill(victim):
+            before = lines()
+            wait_until(lambda: lines() >= before + 40 or all(client.poll() is not None for client, _ in clients))
+            victim.kill()
+
+        for number in range(4):
+            kill(clients[4 * number + number][0])
+            if number < 2:
+                kill(self.servers[number])
+        for client, _ in clients:
+            client.wait(TIMEOUT)
+        used, unknown = {}, {}
+        for number, journal in enumerate(journals):
+            tenant = f"t{number % 4}"
+            calls = {}
+            for line in map(json.loads, journal.read_text().splitlines()):
+                self.assertNotIn("failed", line["step"])
+                calls[line["call"]] = line
+            for line in calls.values():
+                if line["step"] == "settling":  # Again, at a server that lives: whether or not it was done before.
+                    status, answer = settle(self.servers[3], line["receipt"], {"output_tokens": line["tokens"]})
+                    self.assertEqual(status, 200, answer)
+                bucket = unknown if line["step"] == "reserving" else used
+                bucket.setdefault(tenant, []).append((int(line["step"] != "denied"), line["tokens"]))
+        return used, unknown
+
+    def assert_exact(self, used, unknown, tokens):
+        """Each budget has lost what was used, and of the unknown calls each wholly or not at all."""
+        money = 0
+        for tenant in (f"t{number}" for number in range(4)):
+            sums = {(sum(calls for calls, _ in used[tenant]), sum(tokens for _, tokens in used[tenant]))}
+            for calls, more in unknown.get(tenant, []):
+                sums |= {(known + calls, total + more) for known, total in sums}
+            shown = left(self.servers[3], tenant=tenant)
+            found = (10_000 - shown["calls"], tokens - shown["output"])
+            self.assertIn(found, sums, f"{tenant}: {shown}")
+            self.assertGreaterEqual(shown["output"], 0)
+            money += 2000 * found[1]
+        self.assertEqual(left(self.servers[3])["money"], 10**12 - money)
+
+    def test_crashes_at_redis(self):
         redis = self.enterContext(RedisServer())
-        servers = [self.start(store=redis.url) for _ in range(3)]
-        victim = self.start(store=redis.url)
-        lock, charged, admitted = threading.Lock(), [], []
+        self.assert_exact(*self.run_with_crashes(redis, 100_000), 100_000)
+
+    def test_crashes_at_redis_with_less_than_is_asked_for(self):
+        redis = self.enterContext(RedisServer())
+        self.assert_exact(*self.run_with_crashes(redis, 500), 500)
+
+    def test_crashes_at_a_cluster(self):
+        cluster = self.enterContext(Cluster())
+        self.assert_exact(*self.run_with_crashes(cluster, 100_000), 100_000)
+
+    def run_leased_with_crashes(self, store):
+        """Tokens that a killed server had leased may be lost until the window ends, but none is used twice."""
+        used, _ = self.run_with_crashes(store, 2000, "leased")
+        for tenant, calls in used.items():
+            spent = sum(tokens for _, tokens in calls)
+            self.assertLessEqual(spent, 2000)
+            self.assertLessEqual(left(self.servers[3], tenant=tenant)["output"], 2000 - spent)
+
+    def test_crashes_with_leases_at_redis(self):
+        self.run_leased_with_crashes(self.enterContext(RedisServer()))
+
+    def test_crashes_with_leases_at_a_cluster(self):
+        self.run_leased_with_crashes(self.enterContext(Cluster()))
+
+    def test_leased_budgets_are_exact_after_settlement(self):
+        redis = self.enterContext(RedisServer())
+        servers = [self.start(store=redis.url, rules=CRASH_RULES.format(tokens=100_000, consistency="leased")) for _ in range(4)]
 
         def call(number):
             choices = random.Random(number)
-            tenant = f"t{number % 8}"
-            for step in range(scaled(25)):
-                reserved = choices.randrange(1, 60)
-                use = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": reserved}
-                status, answer = check(servers[number % 3], use, tenant=tenant)
-                if status != 200:
-                    continue
-                real = choices.randrange(reserved + 1)
-                with lock:
-                    admitted.append((tenant, reserved))
-                if number == 0 and step == 5:
-                    victim.kill()
-                # The client gets no answer, and asks another server.
-                try:
-                    settle(victim, answer["receipt"], {"output_tokens": real})
-                except OSError:
-                    pass
-                status, result = settle(servers[choices.randrange(3)], answer["receipt"], {"output_tokens": real})
+            spent = 0
+            for _ in range(scaled(40)):
+                use = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": choices.randrange(1, 60)}
+                _, answer = check(choices.choice(servers), use)
+                real = choices.randrange(60)
+                status, result = settle(choices.choice(servers), answer["receipt"], {"output_tokens": real})
                 self.assertEqual(status, 200, result)
-                with lock:
-                    charged.append((tenant, real))
+                spent += real
+            return spent
 
-        run_in_parallel(call, *((number,) for number in range(16)))
-        self.assertEqual(len(admitted), len(charged))
-        for number in range(8):
-            spent = [real for tenant, real in charged if tenant == f"t{number}"]
-            shown = left(servers[0], tenant=f"t{number}")
-            self.assertEqual(shown["output"], 4000 - sum(spent))
-            self.assertEqual(shown["calls"], 60 - len(spent))
-            self.assertEqual(shown["parallel"], 4)
-        self.assertEqual(left(servers[0])["money"], 20_000_000 - 2000 * sum(real for _, real in charged))
+        spent = sum(run_in_parallel(call, *((number,) for number in range(8))))
+        for server in servers:  # They return what they have leased.
+            self.assertEqual(server.stop(), 0)
+        last = self.start(store=redis.url, rules=CRASH_RULES.format(tokens=100_000, consistency="exact"))
+        expected = {"calls": 10_000 - 8 * scaled(40), "output": 100_000 - spent, "money": 10**12 - 2000 * spent}
+        wait_until(lambda: left(last) == expected, lambda: f"{left(last)} is not {expected}")
 
 
 if __name__ == "__main__":

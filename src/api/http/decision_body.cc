@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "algo/algorithm_info.h"
+#include "answer/denial.h"
+#include "answer/provider_style.h"
 #include "api/http/json_text.h"
 #include "api/http/loop.h"
+#include "api/receipt_call.h"
 #include "limiter/decision.h"
-#include "limiter/settlement.h"
 
 namespace sluice::api {
 namespace {
@@ -115,18 +117,6 @@ void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpA
   AppendLimits(check, text);
 }
 
-// Limits whose cost an attribute measures; where there are none, those whose cost is the call's.
-bool IsMeasured(const HttpCall::Part& part, std::size_t i) {
-  const CheckRequest& check = part.check;
-  if (check.matched(i).rule == nullptr) return part.measured[i];
-  bool any_by_attribute = false;
-  for (std::size_t j = 0; j < check.uses().size(); ++j) {
-    any_by_attribute |= !check.matched(j).limit->cost.attribute.empty();
-  }
-  const rules::Cost& cost = check.matched(i).limit->cost;
-  return any_by_attribute ? !cost.attribute.empty() : !cost.constant.has_value();
-}
-
 }  // namespace
 
 void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now,
@@ -138,34 +128,25 @@ void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now
       out.append(R"(,"denialId":")").append(id).append("\"");
     }
   }
+  // A gateway may pass the body on to clients of the provider.
+  if (const HeaderStyle style = loop.options().header_style;
+      answer.status != 200 && IsOfProvider(style)) {
+    out += ',';
+    AppendProviderError(part.check, answer, style, DenialMessage(part.check, answer), {}, out);
+  }
   if (part.gives_receipt) AppendReceipt(part, now, out);
   out += '}';
 }
 
 void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
-  const CheckRequest& check = part.check;
-  if (check.ruling != Ruling::kDecided || !check.allowed) return;
-  ReceiptSigner& receipts = HttpCallOf(part).loop.receipts();
-  if (check.is_by_quantity()) {
-    receipts.Begin(now, part.check.GatherQuantities());
+  constexpr std::string_view kName = R"(,"receipt":")";
+  const std::size_t before = out.size();
+  out += kName;
+  if (AppendReceiptOf(part, now, HttpCallOf(part).loop.receipts(), out)) {
+    out += '"';
   } else {
-    receipts.Begin(now);
+    out.resize(before);
   }
-  for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::KeyUse& use = check.uses()[i];
-    const match::MatchedLimit& matched = check.matched(i);
-    if (!limiter::IsSettleable(check, i)) continue;
-    receipts.Add(use.key, *use.limit, use.receipt,
-                 {.measured = IsMeasured(part, i),
-                  .max_settlement = rules::MaxSettlementOf(matched.limit, *use.limit),
-                  .scale = matched.limit == nullptr ? 1 : matched.limit->scale,
-                  .shadow = use.mode == Mode::kShadow,
-                  .count = matched.count});
-  }
-  if (receipts.empty()) return;
-  out += R"(,"receipt":")";
-  receipts.Finish(out);
-  out += '"';
 }
 
 }  // namespace sluice::api

@@ -1,10 +1,11 @@
+#include "limiter/settlement.h"
+
 #include "api/http/call_fields.h"
 #include "api/http/check_body.h"
 #include "api/http/json_body.h"
 #include "api/http/routes.h"
-#include "api/receipt_text.h"
+#include "api/receipt_call.h"
 #include "base/json_writer.h"
-#include "limiter/settlement.h"
 
 /// Usage that is known only afterwards: what a check took is brought to what it should have taken.
 namespace sluice::api {
@@ -20,17 +21,12 @@ std::optional<ReceiptContents> ReadReceipt(const HttpExchange& exchange, JsonFie
     if (!fields.failed()) fields.Missing("receipt");
     return std::nullopt;
   }
-  auto receipt = exchange.loop.receipts().Read(*text);
-  if (!receipt || receipt->taken.empty() || exchange.services().now() > receipt->expires) {
+  auto receipt = ReadValidReceipt(exchange.loop.receipts(), *text, exchange.services().now());
+  if (!receipt) {
     fields.Fail(ProblemCode::kInvalidReceipt, "receipt",
                 KindOf(ProblemCode::kInvalidReceipt).meaning);
-    return std::nullopt;
   }
   return receipt;
-}
-
-ReceiptSettlement& SettlementOf(HttpCall& call) {
-  return *static_cast<ReceiptSettlement*>(call.kept.get());
 }
 
 void AppendLimits(const ReceiptSettlement& settlement, JsonWriter& json) {
@@ -51,25 +47,19 @@ void AppendLimits(const ReceiptSettlement& settlement, JsonWriter& json) {
   json.EndArray();
 }
 
-// Whether all of the call's limits hold what was asked for; else `out` has the response.
+// Whether the settlement holds; else `out` has the response.
 bool Holds(HttpCall& call, std::string& out) {
-  if (!WasDone(call, out)) return false;
-  const ReceiptSettlement& settlement = SettlementOf(call);
-  if (!settlement.was_settled()) return true;
-  constexpr auto kCode = ProblemCode::kAlreadySettled;
-  wire::HttpResponse response(out, KindOf(kCode).status, call.loop.services().http_date(),
-                              call.response_options);
-  std::string& body = response.BeginBody(kProblemType);
-  Problem problem{.code = kCode, .field = "receipt"};
-  if (settlement.was_moved()) {
-    problem.detail = "the receipt was extended: use the one that `extend` returned";
+  std::optional<Problem> problem = ProblemOfSettlement(call);
+  if (!problem) return true;
+  if (problem->code == ProblemCode::kAlreadySettled) {
+    JsonWriter extension(problem->extension);
+    extension.BeginObject();
+    AppendLimits(*call.settlement, extension);
+    extension.EndObject();
   }
-  JsonWriter extension(problem.extension);
-  extension.BeginObject();
-  AppendLimits(settlement, extension);
-  extension.EndObject();
-  AppendProblem(problem, body);
-  response.EndBody();
+  wire::HttpResponse response(out, KindOf(problem->code).status, call.loop.services().http_date(),
+                              call.response_options);
+  FinishWithProblem(*problem, response);
   return false;
 }
 
@@ -80,7 +70,7 @@ void Respond(HttpCall& call, std::string& out, Append append) {
   JsonWriter json(response.BeginBody("application/json"));
   json.BeginObject();
   append(json);
-  AppendLimits(SettlementOf(call), json);
+  AppendLimits(*call.settlement, json);
   json.EndObject();
   response.EndBody();
 }
@@ -90,13 +80,13 @@ void AnswerSettleCost(HttpCall& call, std::string& out) {
   Respond(call, out, [&](JsonWriter& json) {
     json.Key("settled").Bool(true);
     json.Key("cost").Int(call.amount);
-    json.Key("capped").Bool(SettlementOf(call).is_capped());
+    json.Key("capped").Bool(call.settlement->is_capped());
   });
 }
 
 void AnswerSettleUse(HttpCall& call, std::string& out) {
   if (!Holds(call, out)) return;
-  const ReceiptSettlement& settlement = SettlementOf(call);
+  const ReceiptSettlement& settlement = *call.settlement;
   Respond(call, out, [&](JsonWriter& json) {
     json.Key("settled").Bool(!settlement.is_partial());
     json.Key("capped").Bool(settlement.is_capped());
@@ -113,38 +103,22 @@ void AnswerCancel(HttpCall& call, std::string& out) {
   Respond(call, out, [](JsonWriter& json) { json.Key("cancelled").Bool(true); });
 }
 
-// `labels` has the receipt, unless it is replaced.
 void AnswerExtend(HttpCall& call, std::string& out) {
   if (!Holds(call, out)) return;
-  const ReceiptSettlement& settlement = SettlementOf(call);
   std::string receipt;
-  if (call.labels.empty()) {
-    ReceiptSigner& receipts = call.loop.receipts();
-    receipts.Append(SuccessorOf(settlement.receipt(), receipts.lifetime()), receipt);
-  } else {
-    receipt = call.labels.front();
-  }
+  AppendExtended(call, call.loop.receipts(), receipt);
   wire::HttpResponse response(out, 200, call.loop.services().http_date(), call.response_options);
   JsonWriter json(response.BeginBody("application/json"));
   json.BeginObject();
   json.Key("extended").Bool(true);
-  json.Key("renewed").Uint(settlement.slots());
+  json.Key("renewed").Uint(call.settlement->slots());
   json.Key("receipt").String(receipt);
   json.EndObject();
   response.EndBody();
 }
 
-// Leaves the checks of a settlement with the exchange.
-void Run(HttpExchange& exchange, ReceiptSettlement settlement,
-         void (*answer)(HttpCall& call, std::string& out)) {
-  HttpCall& call = exchange.MakeCall(answer);
-  auto kept = std::make_shared<ReceiptSettlement>(std::move(settlement));
-  call.on_decided = [](CheckCall::Part& part) {
-    SettlementOf(HttpCallOf(part)).TakeResults(part.check);
-  };
-  if (HttpCall::Part& part = call.Add(); !kept->AddAdjustments(part.check)) call.RemoveLast();
-  if (HttpCall::Part& part = call.Add(); !kept->AddSlots(part.check)) call.RemoveLast();
-  call.kept = std::move(kept);
+ReceiptSettlement SettlementOf(const HttpExchange& exchange, ReceiptContents receipt) {
+  return {std::move(receipt), exchange.loop.options().receipts.max_settled_per_key};
 }
 
 }  // namespace
@@ -174,24 +148,17 @@ void RunSettle(HttpExchange& exchange) {
   if (!receipt || body->failed() || (by_use ? !use.has_value() : !cost.has_value())) {
     return exchange.Refuse(problem);
   }
-  ReceiptSettlement settlement(*std::move(receipt), exchange.loop.options().max_settled_per_key);
-  const Snapshot<match::RuleSet>& rules = exchange.services().limiter().rules().Get();
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
   SettlementRefusal refusal;
   const bool is_right =
       by_use ? settlement.SettleUse(*use, is_partial,
-                                    rules ? std::span<const std::string>(rules->file().quantities)
-                                          : std::span<const std::string>(),
+                                    KnownQuantities(exchange.services().limiter().rules().Get()),
                                     refusal)
              : settlement.SettleCost(*cost, refusal);
-  if (!is_right) {
-    const bool is_other_kind = refusal.error == ErrorCode::kNotSupported;
-    return exchange.Refuse(
-        {.code = is_other_kind ? ProblemCode::kInvalidField : ProblemCodeOf(refusal.error),
-         .field = refusal.field,
-         .detail = refusal.detail});
-  }
-  Run(exchange, std::move(settlement), by_use ? AnswerSettleUse : AnswerSettleCost);
-  exchange.call->amount = cost.value_or(0);
+  if (!is_right) return exchange.Refuse(ProblemOf(refusal));
+  HttpCall& call = exchange.MakeCall(by_use ? AnswerSettleUse : AnswerSettleCost);
+  AddSettlement(std::move(settlement), call);
+  call.amount = cost.value_or(0);
 }
 
 void RunCancel(HttpExchange& exchange) {
@@ -201,9 +168,9 @@ void RunCancel(HttpExchange& exchange) {
   body->Only({"receipt"});
   auto receipt = ReadReceipt(exchange, *body);
   if (!receipt) return exchange.Refuse(problem);
-  ReceiptSettlement settlement(*std::move(receipt), exchange.loop.options().max_settled_per_key);
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
   settlement.Cancel();
-  Run(exchange, std::move(settlement), AnswerCancel);
+  AddSettlement(std::move(settlement), exchange.MakeCall(AnswerCancel));
 }
 
 void RunExtend(HttpExchange& exchange) {
@@ -215,11 +182,9 @@ void RunExtend(HttpExchange& exchange) {
   if (!receipt) return exchange.Refuse(problem);
   const bool replaces =
       exchange.loop.receipts().NeedsSuccessor(*receipt, exchange.services().now());
-  ReceiptSettlement settlement(*std::move(receipt), exchange.loop.options().max_settled_per_key);
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
   settlement.Extend(replaces);
-  std::string text(*body->Text("receipt"));
-  Run(exchange, std::move(settlement), AnswerExtend);
-  if (!replaces) exchange.call->labels.push_back(std::move(text));
+  AddSettlement(std::move(settlement), exchange.MakeCall(AnswerExtend));
 }
 
 }  // namespace sluice::api

@@ -88,14 +88,12 @@ bool AskGrant(RespArguments arguments, CheckRequest& check, std::string& out) {
   return AskByRules(arguments, "amount", 1, check, out);
 }
 
-void ReplyDecision(const CheckRequest& check, std::string& out) {
-  if (check.ruling == Ruling::kInvalid) return AppendUndecided(check, out);
+void AppendDecisionElements(const CheckRequest& check, std::string& out) {
   const bool by_limits = ReportedUse(check) != nullptr;
   const Verdict& verdict = check.decision.tightest;
   // A limit of 0 means that the store failed and the state is unknown.
   const bool known = by_limits && !(check.degraded && verdict.limit == 0);
   const rules::Rule* const rule = by_limits ? check.matched(check.decision.index).rule : nullptr;
-  resp::AppendArrayHeader(out, 8);
   resp::AppendInteger(out, check.allowed ? 1 : 0);
   resp::AppendInteger(out, known ? verdict.limit : -1);
   resp::AppendInteger(out, known ? verdict.remaining : -1);
@@ -104,6 +102,12 @@ void ReplyDecision(const CheckRequest& check, std::string& out) {
   resp::AppendBulk(out, rule != nullptr ? std::string_view(rule->id) : std::string_view());
   resp::AppendInteger(out, check.degraded ? 1 : 0);
   resp::AppendInteger(out, known ? MillisRoundedUp(verdict.delay) : 0);
+}
+
+void ReplyDecision(const CheckRequest& check, std::string& out) {
+  if (check.ruling == Ruling::kInvalid) return AppendUndecided(check, out);
+  resp::AppendArrayHeader(out, kDecisionElements);
+  AppendDecisionElements(check, out);
 }
 
 void ReplyAffected(const CheckRequest& check, std::string& out) {
@@ -128,7 +132,7 @@ void AppendUndecided(const CheckRequest& check, std::string& out) {
   std::string message = "ERR ";
   message.append(ErrorName(check.error)).append(": ");
   const match::CostRefusal* const refusal = check.refusal();
-  if (check.error == ErrorCode::kInvalidCost && refusal != nullptr) {
+  if (refusal != nullptr && check.error == refusal->error) {
     message += match::Describe(*refusal);
   } else {
     message += MeaningOf(check.error);
