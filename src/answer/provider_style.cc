@@ -15,8 +15,8 @@ namespace {
 
 using limiter::CheckRequest;
 
-enum class Counted : std::uint8_t { kRequests, kTokens, kInputTokens, kOutputTokens };
-constexpr std::size_t kCountedKinds = 4;
+enum class QuantityKind : std::uint8_t { kRequests, kTokens, kInputTokens, kOutputTokens };
+constexpr std::size_t kQuantityKinds = 4;
 
 /// What is left of the limit with the least, of those that count the same.
 struct Left {
@@ -24,14 +24,14 @@ struct Left {
   std::int64_t remaining = 0;
   Micros reset{0};
 };
-using LeftByKind = std::array<std::optional<Left>, kCountedKinds>;
+using LeftByKind = std::array<std::optional<Left>, kQuantityKinds>;
 
 bool IsOfTokens(std::string_view quantity) {
   return quantity == "tokens" || quantity.ends_with("_tokens");
 }
 
 // Nothing: no header describes such limits.
-std::optional<Counted> CountedBy(const rules::NamedLimit& limit) {
+std::optional<QuantityKind> KindOfLimit(const rules::NamedLimit& limit) {
   if (rules::CountsMoney(limit) || limit.limit.algorithm() == Algorithm::kConcurrency) {
     return std::nullopt;
   }
@@ -46,12 +46,12 @@ std::optional<Counted> CountedBy(const rules::NamedLimit& limit) {
     const bool is_of_tokens = std::all_of(weights->begin(), weights->end(), [](const auto& weight) {
       return IsOfTokens(weight.quantity);
     });
-    return is_of_tokens ? std::optional(Counted::kTokens) : std::nullopt;
+    return is_of_tokens ? std::optional(QuantityKind::kTokens) : std::nullopt;
   }
-  if (quantity == rules::kRequests) return Counted::kRequests;
-  if (quantity == "input_tokens") return Counted::kInputTokens;
-  if (quantity == "output_tokens") return Counted::kOutputTokens;
-  return IsOfTokens(quantity) ? std::optional(Counted::kTokens) : std::nullopt;
+  if (quantity == rules::kRequests) return QuantityKind::kRequests;
+  if (quantity == "input_tokens") return QuantityKind::kInputTokens;
+  if (quantity == "output_tokens") return QuantityKind::kOutputTokens;
+  return IsOfTokens(quantity) ? std::optional(QuantityKind::kTokens) : std::nullopt;
 }
 
 void Lower(const Left& left, std::optional<Left>& least) {
@@ -63,7 +63,7 @@ LeftByKind LeftOf(const CheckRequest& check, Micros wait) {
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
     const rules::NamedLimit* const limit = check.matched(i).limit;
     if (limit == nullptr || limit->reject_all || !IsReported(check, i)) continue;
-    const auto kind = CountedBy(*limit);
+    const auto kind = KindOfLimit(*limit);
     if (!kind) continue;
     const bool is_tightest = i == check.decision.index;
     const Verdict& verdict = is_tightest ? check.decision.tightest : check.uses()[i].verdict;
@@ -97,8 +97,8 @@ std::string GoDuration(Micros duration) {
 
 void AddOpenAi(LeftByKind least, HeaderSink& headers) {
   // Its clients know one kind of tokens.
-  std::optional<Left>& tokens = least[static_cast<std::size_t>(Counted::kTokens)];
-  for (const Counted kind : {Counted::kInputTokens, Counted::kOutputTokens}) {
+  std::optional<Left>& tokens = least[static_cast<std::size_t>(QuantityKind::kTokens)];
+  for (const QuantityKind kind : {QuantityKind::kInputTokens, QuantityKind::kOutputTokens}) {
     if (const auto& left = least[static_cast<std::size_t>(kind)]) Lower(*left, tokens);
   }
   const auto add = [&](std::string_view kind, const std::optional<Left>& left) {
@@ -108,13 +108,13 @@ void AddOpenAi(LeftByKind least, HeaderSink& headers) {
     headers.Add("x-ratelimit-remaining-" + end, left->remaining);
     headers.Add("x-ratelimit-reset-" + end, GoDuration(left->reset));
   };
-  add("requests", least[static_cast<std::size_t>(Counted::kRequests)]);
+  add("requests", least[static_cast<std::size_t>(QuantityKind::kRequests)]);
   add("tokens", tokens);
 }
 
 void AddAnthropic(const LeftByKind& least, WallTime now, HeaderSink& headers) {
-  constexpr std::array<std::string_view, kCountedKinds> kNames = {"requests", "tokens",
-                                                                  "input-tokens", "output-tokens"};
+  constexpr std::array<std::string_view, kQuantityKinds> kNames = {"requests", "tokens",
+                                                                   "input-tokens", "output-tokens"};
   for (std::size_t i = 0; i < least.size(); ++i) {
     if (!least[i]) continue;
     const std::string name = "anthropic-ratelimit-" + std::string(kNames[i]);

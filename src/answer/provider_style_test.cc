@@ -19,7 +19,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 // 2030-03-17T17:46:40Z
-constexpr WallTime kStart{std::chrono::seconds(1'900'000'000)};
+constexpr WallTime kDecided{std::chrono::seconds(1'900'000'000)};
 
 struct HeaderMap final : HeaderSink {
   HeaderMap& Add(std::string_view name, std::string_view value) override {
@@ -32,7 +32,7 @@ struct HeaderMap final : HeaderSink {
   std::map<std::string, std::string> lines;
 };
 
-constexpr std::string_view kRules = R"(
+constexpr std::string_view kProviderRules = R"(
 models: { gpt-5: { input: 1, output: 10 } }
 rules:
   - id: llm
@@ -50,7 +50,7 @@ rules:
 class ProviderStyleTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(LoadRules(live_, "rules.yaml", kRules, kStart).outcome, LoadOutcome::kActivated);
+    ASSERT_EQ(LoadRules(live_, "rules.yaml", kProviderRules, kDecided).outcome, LoadOutcome::kActivated);
   }
   void Decide(std::int64_t input, std::int64_t output) {
     check_.Clear();
@@ -58,17 +58,17 @@ class ProviderStyleTest : public ::testing::Test {
     check_.Add("model", "gpt-5");
     check_.AddQuantity("input_tokens", input);
     check_.AddQuantity("output_tokens", output);
-    limiter_.Decide(check_, kStart);
+    limiter_.Decide(check_, kDecided);
   }
   std::map<std::string, std::string> Headers(HeaderStyle style) {
     HeaderMap headers;
-    AddRateLimitHeaders(check_, kStart, style, Micros{0}, headers);
+    AddRateLimitHeaders(check_, kDecided, style, Micros{0}, headers);
     return headers.lines;
   }
   std::string Body(HeaderStyle style) {
     const HttpAnswer answer = AnswerTo(check_);
     std::string body;
-    Denial(check_, answer, false, "id-1", style).AppendBody(kStart, body);
+    Denial(check_, answer, false, "id-1", style).AppendBody(kDecided, body);
     return body;
   }
 
@@ -125,7 +125,7 @@ TEST_F(ProviderStyleTest, AnExhaustedBudgetIsAnInsufficientQuota) {
     check_.Add("model", "gpt-5");
     check_.AddQuantity("input_tokens", 0);
     check_.AddQuantity("output_tokens", 450);
-    limiter_.Decide(check_, kStart + std::chrono::seconds(seconds));
+    limiter_.Decide(check_, kDecided + std::chrono::seconds(seconds));
   }
   const std::string body = Body(HeaderStyle::kOpenAi);
   EXPECT_THAT(body, ::testing::HasSubstr(R"("type":"insufficient_quota")"));

@@ -59,8 +59,8 @@ struct ReceiptContents {
 /// is none of them, all.
 [[nodiscard]] bool SettledBy(const std::vector<TakenLimit>& taken, const TakenLimit& limit);
 
-/// Whether a limit of a decided check belongs into its receipt: something was taken of it, or may be
-/// charged later.
+/// Whether a limit of a decided check belongs into its receipt: something was taken of it, or may
+/// be charged later.
 [[nodiscard]] bool IsSettleable(const CheckRequest& check, std::size_t use);
 
 /// Returns the receipt that takes over from another: with the same limits, other ids and a later
@@ -101,6 +101,8 @@ class ReceiptSettlement {
   [[nodiscard]] bool SettleCost(std::int64_t cost, SettlementRefusal& refusal);
   /// Gives everything back.
   void Cancel();
+  /// Releases or renews the slots and leaves everything else alone.
+  void ChangeSlots(store::Operation operation) { on_slots_ = operation; }
   /// Keeps slots and reservation. `replaces`: by a receipt that takes over.
   void Extend(bool replaces);
 

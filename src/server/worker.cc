@@ -54,7 +54,8 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   return options;
 }
 
-api::GrpcOptions GrpcOptionsOf(const settings::Config& config) {
+api::GrpcOptions GrpcOptionsOf(const Shared& shared) {
+  const settings::Config& config = shared.config;
   return {.deadline = config.grpc.deadline,
           .max_message_bytes = config.grpc.max_message_bytes,
           .max_decompressed_bytes = config.grpc.max_decompressed_bytes,
@@ -65,7 +66,8 @@ api::GrpcOptions GrpcOptionsOf(const settings::Config& config) {
           .max_connection_age = config.grpc.max_connection_age,
           .max_connection_age_grace = config.grpc.max_connection_age_grace,
           .keepalive_interval = config.grpc.keepalive_interval,
-          .keepalive_timeout = config.grpc.keepalive_timeout};
+          .keepalive_timeout = config.grpc.keepalive_timeout,
+          .receipts = ReceiptOptionsOf(shared)};
 }
 
 api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
@@ -106,7 +108,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       http_(*this, HttpOptionsOf(shared)),
       resp_(*this, shared.config.limits.pipelined, BoundsOf(shared.config),
             shared.config.negative_hits, ReceiptOptionsOf(shared)),
-      grpc_(*this, GrpcOptionsOf(shared.config)) {
+      grpc_(*this, GrpcOptionsOf(shared)) {
   identifier_.Get();
   reader_.Get();
   static_cast<void>(rules_mark());  // So that the first denial need not find it.

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::string_view kRules = R"(
+constexpr std::string_view kReserveRules = R"(
 models: { gpt-5: { input: 1.25, cached: 0.125, output: 10 } }
 rules:
   - id: llm
@@ -32,7 +32,7 @@ rules:
 class ReserveCommandsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(LoadRules(services_.rules(), "rules.yaml", kRules, services_.now()).outcome,
+    ASSERT_EQ(LoadRules(services_.rules(), "rules.yaml", kReserveRules, services_.now()).outcome,
               LoadOutcome::kActivated);
   }
   std::string Send(std::string_view line) {
