@@ -6,6 +6,7 @@ import os
 
 import litellm
 from fastapi import HTTPException
+from litellm._logging import verbose_proxy_logger
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.proxy import hooks
 from litellm.proxy.hooks.parallel_request_limiter_v3 import _PROXY_MaxParallelRequestsHandler_v3
@@ -98,7 +99,7 @@ class SluiceLimiter(_PROXY_MaxParallelRequestsHandler_v3):
             except Unavailable:
                 continue
             except Refused as error:
-                litellm.verbose_proxy_logger.error("sluice_litellm: %s failed: %s", words[0], error)
+                verbose_proxy_logger.error("sluice_litellm: %s failed: %s", words[0], error)
                 return
 
     async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
