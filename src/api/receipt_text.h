@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +20,8 @@
 #include "limiter/settlement.h"
 #include "rules/count.h"
 #include "store/store.h"
+
+struct evp_mac_ctx_st;
 
 namespace sluice::api {
 
@@ -36,10 +41,15 @@ struct ReceiptOptions {
 /// Writes what a call took as a text that clients keep and bring back, and reads it again. Without
 /// the secret it can be neither made nor changed. The signer remembers none of them: each has an
 /// id, by which stores know what was settled before.
+///
+/// For one thread.
 class ReceiptSigner {
  public:
   /// An empty secret: one that this process chose. `lifetime`: of a receipt.
   ReceiptSigner(std::string_view secret, Micros lifetime);
+  ~ReceiptSigner();
+  ReceiptSigner(const ReceiptSigner&) = delete;
+  ReceiptSigner& operator=(const ReceiptSigner&) = delete;
 
   /// Collects what a call took, limit by limit.
   void Begin(WallTime now);
@@ -72,13 +82,20 @@ class ReceiptSigner {
 
  private:
   static constexpr std::size_t kTagBytes = 16;
+  using Tag = std::array<char, kTagBytes>;
 
-  [[nodiscard]] std::string TagOf(std::string_view bytes) const;
+  struct Free {
+    void operator()(evp_mac_ctx_st* context) const;
+  };
+
   void BeginAt(char format, WallTime expires, std::uint64_t first_id);
   void AppendQuantities(std::span<const UsedQuantity> used);
   void AppendCount(const rules::Count& count);
 
-  std::string secret_;
+  [[nodiscard]] Tag TagOf(std::string_view bytes) const;
+
+  /// HMAC-SHA256 with the key in place: preparing it takes longer than signing.
+  std::unique_ptr<evp_mac_ctx_st, Free> mac_;
   const Micros lifetime_;
   std::uint64_t next_id_;  ///< Counts up from a random number: unique, but not secret.
   std::string bytes_;

@@ -121,8 +121,7 @@ void ReplyReserved(RespCall& call, std::string& out) {
   const bool by_limits = ReportedUse(check) != nullptr;
   const rules::NamedLimit* const limit =
       by_limits ? check.matched(check.decision.index).limit : nullptr;
-  resp::AppendArrayHeader(out, kDecisionElements + 3);
-  AppendDecisionElements(check, out);
+  AppendDecisionElements("*11\r\n", check, out);
   resp::AppendBulk(out, limit != nullptr ? std::string_view(limit->name) : std::string_view());
   resp::AppendBulk(out, check.allowed ? std::string_view() : KindOf(answer.code).name);
   std::string receipt;

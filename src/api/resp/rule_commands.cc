@@ -1,6 +1,7 @@
 #include "api/resp/rule_commands.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string_view>
 
@@ -88,26 +89,30 @@ bool AskGrant(RespArguments arguments, CheckRequest& check, std::string& out) {
   return AskByRules(arguments, "amount", 1, check, out);
 }
 
-void AppendDecisionElements(const CheckRequest& check, std::string& out) {
+void AppendDecisionElements(std::string_view header, const CheckRequest& check, std::string& out) {
   const bool by_limits = ReportedUse(check) != nullptr;
   const Verdict& verdict = check.decision.tightest;
   // A limit of 0 means that the store failed and the state is unknown.
   const bool known = by_limits && !(check.degraded && verdict.limit == 0);
   const rules::Rule* const rule = by_limits ? check.matched(check.decision.index).rule : nullptr;
-  resp::AppendInteger(out, check.allowed ? 1 : 0);
-  resp::AppendInteger(out, known ? verdict.limit : -1);
-  resp::AppendInteger(out, known ? verdict.remaining : -1);
-  resp::AppendInteger(out, RetryAfterMillis(check));
-  resp::AppendInteger(out, known ? MillisRoundedUp(verdict.reset_after) : 0);
+  constexpr std::size_t kMaxHeader = 8;
+  std::array<char, kMaxHeader + 5 * resp::kMaxIntegerBytes> room;
+  char* at = std::copy(header.begin(), header.end(), room.data());
+  at = resp::WriteInteger(at, check.allowed ? 1 : 0);
+  at = resp::WriteInteger(at, known ? verdict.limit : -1);
+  at = resp::WriteInteger(at, known ? verdict.remaining : -1);
+  at = resp::WriteInteger(at, RetryAfterMillis(check));
+  at = resp::WriteInteger(at, known ? MillisRoundedUp(verdict.reset_after) : 0);
+  out.append(room.data(), at);
   resp::AppendBulk(out, rule != nullptr ? std::string_view(rule->id) : std::string_view());
-  resp::AppendInteger(out, check.degraded ? 1 : 0);
-  resp::AppendInteger(out, known ? MillisRoundedUp(verdict.delay) : 0);
+  at = resp::WriteInteger(room.data(), check.degraded ? 1 : 0);
+  at = resp::WriteInteger(at, known ? MillisRoundedUp(verdict.delay) : 0);
+  out.append(room.data(), at);
 }
 
 void ReplyDecision(const CheckRequest& check, std::string& out) {
   if (check.ruling == Ruling::kInvalid) return AppendUndecided(check, out);
-  resp::AppendArrayHeader(out, kDecisionElements);
-  AppendDecisionElements(check, out);
+  AppendDecisionElements("*8\r\n", check, out);
 }
 
 void ReplyAffected(const CheckRequest& check, std::string& out) {
