@@ -136,6 +136,12 @@ bool ReceiptSettlement::SettleUse(std::span<const UsedQuantity> used, bool is_pa
   }
   std::vector<UsedQuantity> all(used.begin(), used.end());
   for (const UsedQuantity& quantity : used) {
+    if (quantity.amount < 0 || quantity.amount > kMaxAmount) {
+      refusal = {.error = ErrorCode::kInvalidCost,
+                 .field = "use." + std::string(quantity.name),
+                 .detail = "must be between 0 and " + std::to_string(kMaxAmount)};
+      return false;
+    }
     if (IsKnown(receipt_, known, quantity.name)) continue;
     std::string detail = "unknown quantity; known are ";
     bool is_first = true;

@@ -11,7 +11,6 @@
 #include "api/grpc/loop.h"
 #include "api/grpc/methods.h"
 #include "api/receipt_call.h"
-#include "base/random.h"
 #include "limiter/decision.h"
 #include "limiter/settlement.h"
 #include "rules/count.h"

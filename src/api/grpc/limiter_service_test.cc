@@ -31,8 +31,8 @@ rules:
   - id: llm
     algorithm: fixed_window
     limits:
-      rpm: 10 per hour
-      otpm: { limit: 1000 per hour, type: output_tokens }
+      rpm: 10 per day
+      otpm: { limit: 1000 per day, type: output_tokens }
       parallel: { algorithm: concurrency, limit: 2, ttl: 1h }
 )";
 
