@@ -9,5 +9,6 @@ set(SLUICE_PROTOS  # As they import each other.
   envoy/type/v3/ratelimit_unit.proto
   grpc/health/v1/health.proto
   grpc/reflection/v1/reflection.proto
-  grpc/reflection/v1alpha/reflection.proto)
+  grpc/reflection/v1alpha/reflection.proto
+  sluice/v1/limiter.proto)
 list(TRANSFORM SLUICE_PROTOS PREPEND "${SLUICE_PROTO_DIR}/" OUTPUT_VARIABLE SLUICE_PROTO_PATHS)

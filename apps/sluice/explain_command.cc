@@ -52,7 +52,10 @@ void PrintCall(const Explanation& explanation, const ExplainOptions& options, st
   if (!explanation.endpoint_template.empty()) {
     table.Add({"endpoint as", Shown(explanation.endpoint_template)});
   }
-  table.Add({"cost", std::to_string(options.cost)});
+  if (options.use.empty()) table.Add({"cost", std::to_string(options.cost)});
+  for (const auto& [name, amount] : options.use) {
+    table.Add({"use", Shown(name) + " " + std::to_string(amount)});
+  }
   if (options.at) table.Add({"time", FormatTimestamp(*options.at)});
   table.Add({"tier", TierText(explanation)});
   table.Add({"lists", ListText(explanation)});
@@ -84,16 +87,17 @@ void PrintLimit(const match::ExplainedLimit& explained, std::string& out) {
     out += "rejects calls that lack an attribute of `per`\n";
     return;
   }
-  out += limit.reject_all ? "rejects every call" : rules::LimitText(limit.limit.numbers());
+  out += limit.reject_all ? "rejects every call" : rules::LimitText(limit, limit.limit.numbers());
   if (!limit.reject_all) out += " (" + std::string(AlgorithmName(limit.limit.algorithm())) + ")";
   out += '\n';
   TextTable about({Align::kLeft, Align::kLeft});
   about.Add({"counts", Shown(limit.type)});
   if (explained.entry != nullptr) {
     const std::string& id = explained.entry->entry.id;
-    about.Add({"entry", Shown(id) + ": " +
-                            (explained.adjusted ? rules::LimitText(explained.adjusted->numbers())
-                                                : EffectText(explained.entry->entry))});
+    about.Add(
+        {"entry", Shown(id) + ": " +
+                      (explained.adjusted ? rules::LimitText(limit, explained.adjusted->numbers())
+                                          : EffectText(explained.entry->entry))});
   }
   if (!limit.schedule.always()) about.Add({"applies", ScheduleText(limit.schedule).substr(2)});
   about.Add({"key", Shown(KeyName(explained))});
@@ -224,7 +228,10 @@ int ExplainCall(const ExplainOptions& options) {
   if (!entries) return 1;
   match::EntryMatches matches;
   entries->Find(attributes, now, matches);
-  Explanation explanation = match::Explain(*rules, attributes, options.cost, now);
+  std::vector<UsedQuantity> use;
+  for (const auto& [name, amount] : options.use) use.push_back({name, amount});
+  Explanation explanation = match::Explain(
+      *rules, attributes, use.empty() ? match::Usage(options.cost) : match::Usage(use), now);
   match::ExplainEntries(matches.found(), explanation);
   const std::string text = options.json ? ExplanationJson(explanation, rules->file(), options)
                                         : ExplanationText(explanation, rules->file(), options);

@@ -17,7 +17,8 @@ struct ExplainOptions {
   std::string entries;  ///< A file; empty: none.
   std::vector<std::pair<std::string, std::string>> attributes;
   std::int64_t cost = 1;
-  std::optional<WallTime> at;  ///< Not set: now.
+  std::vector<std::pair<std::string, std::int64_t>> use;  ///< Instead of `cost`, if not empty.
+  std::optional<WallTime> at;                             ///< Not set: now.
   bool json = false;
 };
 

@@ -74,13 +74,13 @@ void WriteLimit(const match::ExplainedLimit& explained, JsonWriter& json) {
   json.Key("reject_all").Bool(limit.reject_all);
   if (!limit.reject_all) {
     json.Key("algorithm").String(AlgorithmName(limit.limit.algorithm()));
-    json.Key("cap").Int(limit.limit.cap());
-    json.Key("text").String(rules::LimitText(limit.limit.numbers()));
+    json.Key("cap").Int(limit.limit.cap() / limit.scale);
+    json.Key("text").String(rules::LimitText(limit, limit.limit.numbers()));
   }
   if (explained.entry != nullptr) {
     json.Key("entry").String(explained.entry->entry.id);
     if (explained.adjusted) {
-      json.Key("adjusted_text").String(rules::LimitText(explained.adjusted->numbers()));
+      json.Key("adjusted_text").String(rules::LimitText(limit, explained.adjusted->numbers()));
     }
   }
   json.Key("key").String(KeyName(explained));

@@ -13,6 +13,7 @@
 #include <sluice/limit.h>
 
 #include "base/duration.h"
+#include "base/parse_number.h"
 #include "base/timestamp.h"
 #include "check_config.h"
 #include "command_documents.h"
@@ -98,6 +99,28 @@ void AddExplain(CLI::App& app, Action& action, ExplainOptions& options) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, sluice::kMaxAmount).description(""));
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--use",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const std::size_t equals = text.find('=');
+              const auto amount = equals == std::string::npos
+                                      ? std::optional<std::int64_t>()
+                                      : sluice::ParseNumber<std::int64_t>(text.substr(equals + 1));
+              if (!amount || *amount < 0 || *amount > sluice::kMaxAmount) {
+                throw CLI::ValidationError(
+                    "--use", "expected a quantity such as output_tokens=700, found '" + text + "'");
+              }
+              options.use.emplace_back(text.substr(0, equals), *amount);
+            }
+          },
+          "A quantity that the call uses, instead of --cost; once for each")
+      ->type_name("NAME=N")
+      ->type_size(1)
+      ->expected(-1)
+      ->allow_extra_args(false)
+      ->excludes("--cost");
   command
       ->add_option_function<std::string>(
           "--at",

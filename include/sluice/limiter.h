@@ -143,6 +143,26 @@ class Limiter {
     return Check(rules, std::span(attributes.begin(), attributes.size()), cost, statuses);
   }
 
+  /// Checks a call that names what it uses; rules say what each limit counts. If it passes,
+  /// `reservation` holds what it took. kUnknownQuantity, kMissingQuantity or kNoPrice if the rules
+  /// can't count it.
+  [[nodiscard]] Result<RuleDecision> Reserve(const Rules& rules,
+                                             std::span<const Attribute> attributes,
+                                             std::span<const UsedQuantity> use,
+                                             Reservation& reservation);
+  /// Corrects the reservation to what the call really used, releases its slots, and empties it.
+  /// Quantities that are not named stay as they were reserved. After an error it can be repeated.
+  [[nodiscard]] Result<SettledUse> Settle(Reservation& reservation,
+                                          std::span<const UsedQuantity> used);
+  /// Raises the charge to running totals of a call that goes on; never lowers it.
+  [[nodiscard]] Result<SettledUse> SettlePartially(Reservation& reservation,
+                                                   std::span<const UsedQuantity> used);
+  /// Gives everything back, and empties the reservation.
+  [[nodiscard]] Result<SettledUse> Cancel(Reservation& reservation);
+  /// Keeps slots and reservation of a call that takes long; at least once in half an hour. Returns
+  /// the number of slots that were still held.
+  [[nodiscard]] Result<std::size_t> Extend(Reservation& reservation);
+
   /// Settle or refund one limit of a check by rules; release or renew its slot (concurrency).
   [[nodiscard]] Result<Verdict> Settle(const RuleStatus& taken, std::int64_t actual_cost);
   [[nodiscard]] Result<Verdict> Refund(const RuleStatus& taken);

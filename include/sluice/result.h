@@ -24,6 +24,9 @@ enum class ErrorCode {
   kInvalidRules,      ///< A rule file with errors, or a version of rules that is not kept.
   /// The key has the maximum number of settled receipts; nothing was changed.
   kTooManySettlements,
+  kUnknownQuantity,  ///< The rules don't know a quantity of the call.
+  kMissingQuantity,  ///< The call lacks a quantity that a limit counts.
+  kNoPrice,          ///< A limit counts money, and the call's model has no price.
 };
 
 /// A stable name for logs and messages, such as "invalid_limit".

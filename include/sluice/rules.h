@@ -20,6 +20,12 @@ struct Attribute {
   std::string_view value;
 };
 
+/// How much of something a call uses: 812 "input_tokens". Rules say what each limit counts.
+struct UsedQuantity {
+  std::string_view name;
+  std::int64_t amount = 0;  ///< Between 0 and kMaxAmount.
+};
+
 /// The outcome of a call that was evaluated by rules.
 enum class Ruling : std::uint8_t {
   kDecided,      ///< By limits.
@@ -43,6 +49,39 @@ struct RuleStatus {
   Receipt receipt;
   std::string scope{}, tag{}, rest{};  ///< The parts of its key.
   bool is_leased = false;              ///< Its rule has `consistency: leased`.
+  std::int64_t scale = 1;  ///< `limit` and `receipt` count parts, of which a unit has this many.
+};
+
+/// What a call with named quantities has reserved, until it is settled or canceled. Empty if
+/// nothing was reserved. Movable; for one thread at a time.
+class Reservation {
+ public:
+  Reservation();
+  Reservation(Reservation&&) noexcept;
+  Reservation& operator=(Reservation&&) noexcept;
+  ~Reservation();
+
+  [[nodiscard]] bool empty() const noexcept { return impl_ == nullptr; }
+
+ private:
+  friend class Limiter;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The effect of a settlement on one limit.
+struct SettledStatus {
+  std::string rule;
+  std::string name;
+  Verdict verdict;
+  std::int64_t charged = 0;  ///< The charge in effect; of money in nano-dollars.
+  bool is_capped = false;    ///< The limit's `max_settlement` is less than what was used.
+};
+
+struct SettledUse {
+  /// Partial settlements: an enforced limit has nothing left beyond what the call has used.
+  bool stop = false;
+  std::vector<SettledStatus> limits{};
 };
 
 struct RuleDecision {

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "answer/problem.h"
+#include "answer/provider_style.h"
 #include "base/json_writer.h"
 #include "base/timestamp.h"
+#include "rules/limit_text.h"
 
 namespace sluice {
 namespace {
@@ -19,19 +21,6 @@ std::string Counted(std::int64_t number, std::string_view what) {
   const bool has_plural_s = what.size() > 1 && what.ends_with('s') && !what.ends_with("ss");
   if (number == 1 && has_plural_s) what.remove_suffix(1);
   return std::to_string(number).append(" ").append(what);
-}
-
-std::string MessageOf(const CheckRequest& check, const HttpAnswer& answer) {
-  if (answer.code != ProblemCode::kRateLimitExceeded || ReportedUse(check) == nullptr) {
-    return std::string(answer.message);
-  }
-  const Verdict& verdict = check.decision.tightest;
-  const rules::NamedLimit* const limit = check.matched(check.decision.index).limit;
-  const Micros window = WindowOf(check, check.decision.index);
-  std::string message =
-      "Rate limit of " + Counted(verdict.limit, limit == nullptr ? "requests" : limit->type);
-  if (window > Micros{0}) message += " per " + Counted(SecondsOf(window), "seconds");
-  return message + " exceeded";
 }
 
 struct DetailNumbers {
@@ -65,7 +54,7 @@ void AppendError(const CheckRequest& check, const HttpAnswer& answer, WallTime n
   JsonWriter json(out);
   json.BeginObject().Key("error").BeginObject();
   json.Key("code").String(KindOf(answer.code).name);
-  json.Key("message").String(MessageOf(check, answer));
+  json.Key("message").String(DenialMessage(check, answer));
   if (!id.empty()) json.Key("denial_id").String(id);
   if (ReportedUse(check) != nullptr) {
     json.Key("details").BeginObject();
@@ -77,7 +66,7 @@ void AppendError(const CheckRequest& check, const HttpAnswer& answer, WallTime n
 
 void AppendErrorAsProblem(const CheckRequest& check, const HttpAnswer& answer, WallTime now,
                           std::string_view id, std::string& out) {
-  AppendProblem({.code = answer.code, .detail = MessageOf(check, answer)}, out);
+  AppendProblem({.code = answer.code, .detail = DenialMessage(check, answer)}, out);
   if (ReportedUse(check) == nullptr) return;
   const match::MatchedLimit& matched = check.matched(check.decision.index);
   out.pop_back();  // More members follow.
@@ -129,12 +118,29 @@ void AppendFilledIn(std::string_view text, const CheckRequest& check, WallTime n
 
 }  // namespace
 
+std::string DenialMessage(const CheckRequest& check, const HttpAnswer& answer) {
+  if (answer.code != ProblemCode::kRateLimitExceeded || ReportedUse(check) == nullptr) {
+    return std::string(answer.message);
+  }
+  const Verdict& verdict = check.decision.tightest;
+  const rules::NamedLimit* const limit = check.matched(check.decision.index).limit;
+  const Micros window = WindowOf(check, check.decision.index);
+  std::string message =
+      limit != nullptr && rules::CountsMoney(*limit)
+          ? "Budget of " + rules::DollarText(verdict.limit)
+          : "Rate limit of " +
+                Counted(verdict.limit, limit == nullptr ? rules::kRequests : limit->type);
+  if (window > Micros{0}) message += " per " + Counted(SecondsOf(window), "seconds");
+  return message + " exceeded";
+}
+
 Denial::Denial(const CheckRequest& check, const HttpAnswer& answer, bool wants_problem,
-               std::string_view id)
+               std::string_view id, HeaderStyle style)
     : check_(check),
       answer_(answer),
       wants_problem_(wants_problem),
       id_(id),
+      style_(style),
       custom_(CustomOf(check, answer)) {}
 
 int Denial::status() const {
@@ -156,6 +162,10 @@ void Denial::AppendBody(WallTime now, std::string& out) const {
     AppendFilledIn(*custom_->body, check_, now, id_, out);
   } else if (wants_problem_) {
     AppendErrorAsProblem(check_, answer_, now, id_, out);
+  } else if (IsOfProvider(style_)) {
+    out += '{';
+    AppendProviderError(check_, answer_, style_, DenialMessage(check_, answer_), id_, out);
+    out += '}';
   } else {
     AppendError(check_, answer_, now, id_, out);
   }

@@ -6,6 +6,7 @@
 #include <sluice/time.h>
 
 #include "answer/http_answer.h"
+#include "answer/rate_limit_headers.h"
 #include "base/header_sink.h"
 #include "limiter/check_request.h"
 
@@ -16,9 +17,9 @@ namespace sluice {
 class Denial {
  public:
   /// All must outlive it. `wants_problem`: the caller prefers application/problem+json. `id`: of
-  /// the denial; empty: it has none.
+  /// the denial; empty: it has none. `style`: a provider's has an error of its own.
   Denial(const limiter::CheckRequest& check, const HttpAnswer& answer, bool wants_problem,
-         std::string_view id = {});
+         std::string_view id = {}, HeaderStyle style = HeaderStyle::kXRateLimit);
 
   [[nodiscard]] int status() const;
   /// The headers of the rule, in addition to those of AddRateLimitHeaders.
@@ -31,7 +32,12 @@ class Denial {
   const HttpAnswer& answer_;
   const bool wants_problem_;
   const std::string_view id_;
+  const HeaderStyle style_;
   const rules::Denial* const custom_;  ///< Null: the rule says nothing.
 };
+
+/// Returns the message of a denial, for people.
+[[nodiscard]] std::string DenialMessage(const limiter::CheckRequest& check,
+                                        const HttpAnswer& answer);
 
 }  // namespace sluice

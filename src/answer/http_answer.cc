@@ -110,17 +110,22 @@ HttpAnswer AnswerToLook(const CheckRequest& check) {
 
 Problem ProblemOf(const CheckRequest& check, const HttpAnswer& answer, std::string_view cost_name) {
   Problem problem{.code = answer.code};
-  if (answer.code == ProblemCode::kInvalidTokenCost) {
-    const match::CostRefusal* const refusal = check.refusal();
-    if (refusal != nullptr && refusal->rule != nullptr) {
-      problem.field = refusal->attribute.empty() ? cost_name : refusal->attribute;
-      problem.detail = match::Describe(*refusal);
-    }
+  const match::CostRefusal* const refusal = check.refusal();
+  const bool is_refused =
+      check.ruling == Ruling::kInvalid && refusal != nullptr && check.error == refusal->error;
+  if (is_refused && check.is_by_quantity()) {
+    problem.field = "use";
+    if (!refusal->quantity.empty()) problem.field.append(".").append(refusal->quantity);
+    problem.detail = match::Describe(*refusal);
+  } else if (is_refused) {
+    problem.field = refusal->attribute.empty() ? cost_name : refusal->attribute;
+    problem.detail = match::Describe(*refusal);
   } else if (answer.code == ProblemCode::kCostExceedsLimit && !check.uses().empty()) {
     const std::size_t index = check.decision.index;
     problem.detail = NeverFits(check, index);
-    problem.field = IsByAttribute(check, index) ? check.matched(index).limit->cost.attribute
-                                                : std::string(cost_name);
+    problem.field = check.is_by_quantity()        ? "use"
+                    : IsByAttribute(check, index) ? check.matched(index).limit->cost.attribute
+                                                  : std::string(cost_name);
   }
   return problem;
 }

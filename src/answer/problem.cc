@@ -18,6 +18,9 @@ const std::array<ProblemKind, kProblemCount> kProblems = {{
     {kInvalidTokenCost, "INVALID_TOKEN_COST", 400, "the cost is not accepted"},
     {kCostExceedsLimit, "COST_EXCEEDS_LIMIT", 400,
      "the cost is more than the limit can ever hold: waiting does not help"},
+    {kUnknownQuantity, "UNKNOWN_QUANTITY", 400, "the rules don't know a quantity of `use`"},
+    {kMissingQuantity, "MISSING_QUANTITY", 400, "`use` lacks a quantity that a limit counts"},
+    {kNoPrice, "NO_PRICE", 400, "a limit counts money, and the model has no price"},
     {kInvalidAlgorithm, "INVALID_ALGORITHM", 400, "unknown algorithm"},
     {kInvalidLimit, "INVALID_LIMIT", 400, "the numbers of the limit are invalid"},
     {kInvalidParameter, "INVALID_PARAMETER", 400, "a query parameter is invalid"},
@@ -128,6 +131,12 @@ ProblemCode ProblemCodeOf(ErrorCode error) {
   switch (error) {
     case ErrorCode::kInvalidCost:
       return kInvalidTokenCost;
+    case ErrorCode::kUnknownQuantity:
+      return kUnknownQuantity;
+    case ErrorCode::kMissingQuantity:
+      return kMissingQuantity;
+    case ErrorCode::kNoPrice:
+      return kNoPrice;
     case ErrorCode::kInvalidKey:
       return kInvalidKey;
     case ErrorCode::kInvalidLimit:

@@ -7,15 +7,17 @@
 #include <string>
 
 #include "answer/http_answer.h"
+#include "answer/provider_style.h"
 #include "base/wide_math.h"
+#include "limiter/decision.h"
 
 namespace sluice {
 namespace {
 
 using limiter::CheckRequest;
 
-constexpr std::array<std::string_view, 5> kStyles = {"x-ratelimit", "draft-6", "draft-7",
-                                                     "draft-10", "none"};
+constexpr std::array<std::string_view, kHeaderStyleCount> kStyles = {
+    "x-ratelimit", "draft-6", "draft-7", "draft-10", "openai", "anthropic", "none"};
 
 struct Numbers {
   std::int64_t limit = 0;
@@ -30,7 +32,7 @@ bool IsUseKnown(const CheckRequest& check, std::size_t use) {
 
 Numbers NumbersOf(const CheckRequest& check, std::size_t use, Micros wait) {
   if (!IsUseKnown(check, use)) {
-    return {.limit = check.uses()[use].limit->cap(), .remaining = -1, .reset = wait};
+    return {.limit = limiter::CapOf(check, use), .remaining = -1, .reset = wait};
   }
   const Verdict& verdict =
       use == check.decision.index ? check.decision.tightest : check.uses()[use].verdict;
@@ -74,7 +76,7 @@ std::string PlainPolicies(const CheckRequest& check) {
   for (std::size_t i = 0; i < check.uses().size(); ++i) {
     if (!IsReported(check, i)) continue;
     if (!policies.empty()) policies += ", ";
-    policies += std::to_string(check.uses()[i].limit->cap());
+    policies += std::to_string(limiter::CapOf(check, i));
     AppendWindow(check, i, policies);
   }
   return policies;
@@ -88,7 +90,7 @@ std::string NamedPolicies(const CheckRequest& check) {
     if (!policies.empty()) policies += ',';
     AppendPolicyName(check, i, policies);
     policies += ";q=";
-    policies += std::to_string(check.uses()[i].limit->cap());
+    policies += std::to_string(limiter::CapOf(check, i));
     if (check.uses()[i].limit->algorithm() == Algorithm::kConcurrency) {
       policies += ";qu=\"concurrent-requests\"";
     }
@@ -151,6 +153,8 @@ void AddRateLimitHeaders(const CheckRequest& check, WallTime now, HeaderStyle st
     if (!IsUseKnown(check, *use) || style == HeaderStyle::kXRateLimit) {
       AddX(numbers, now, headers);
       if (wait > Micros{0}) headers.Add("X-RateLimit-Reset-Ms", MillisOf(wait));
+    } else if (IsOfProvider(style)) {
+      AddProviderHeaders(check, now, style, std::max(wait, Micros{0}), headers);
     } else if (style == HeaderStyle::kDraft6) {
       AddDraft6(check, numbers, headers);
     } else if (style == HeaderStyle::kDraft7) {

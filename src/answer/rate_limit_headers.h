@@ -12,10 +12,20 @@
 namespace sluice {
 
 /// The styles of rate limit headers. docs/http.md shows each.
-enum class HeaderStyle : std::uint8_t { kXRateLimit, kDraft6, kDraft7, kDraft10, kNone };
+enum class HeaderStyle : std::uint8_t {
+  kXRateLimit,
+  kDraft6,
+  kDraft7,
+  kDraft10,
+  kOpenAi,
+  kAnthropic,
+  kNone
+};
 
-/// "x-ratelimit", "draft-6", "draft-7", "draft-10", "none".
+/// "x-ratelimit", "draft-6", "draft-7", "draft-10", "openai", "anthropic", "none".
 [[nodiscard]] std::string_view NameOf(HeaderStyle style);
+/// All of them, in the order of the enum.
+inline constexpr std::size_t kHeaderStyleCount = 7;
 [[nodiscard]] std::optional<HeaderStyle> FindHeaderStyle(std::string_view name);
 
 /// Adds the headers that describe the limits of a check: none if it matched no limit.

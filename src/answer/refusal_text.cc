@@ -1,12 +1,14 @@
 #include "answer/refusal_text.h"
 
+#include "limiter/decision.h"
+
 namespace sluice {
 
 using limiter::CheckRequest;
 
 std::string NeverFits(const CheckRequest& check, std::size_t use) {
   return "a cost of " + std::to_string(check.uses()[use].cost) + " never fits into a limit of " +
-         std::to_string(check.uses()[use].limit->cap());
+         std::to_string(limiter::CapOf(check, use));
 }
 
 NothingGranted WhyNothingGranted(const CheckRequest& check) {

@@ -4,6 +4,7 @@
 
 #include "answer/http_answer.h"
 #include "api/call_counters.h"
+#include "limiter/decision.h"
 
 namespace sluice::api {
 namespace {
@@ -75,7 +76,7 @@ telemetry::DecisionRecord RecordOf(Protocol protocol, const CheckRequest& check,
     record.limit = matched.limit == nullptr ? std::string_view() : matched.limit->name;
     record.tag = use.key.tag;
     record.rest = use.key.rest;
-    record.cap = verdict.limit != 0 ? verdict.limit : use.limit->cap();
+    record.cap = verdict.limit != 0 ? verdict.limit : limiter::CapOf(check, i);
     record.remaining = verdict.remaining;
     record.cost = use.cost;
     record.wait = WaitOf(check);

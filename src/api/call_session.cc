@@ -9,17 +9,19 @@ CheckCall::Part& CheckCall::Add() {
   return *parts_[used_++];
 }
 
+void CheckCall::RemoveLast() {
+  Part& part = *parts_[--used_];
+  part.check.Clear();
+  part.text.clear();
+  part.key.clear();
+  part.cost_name = "cost";
+  part.gives_receipt = false;
+  part.measured.reset();
+}
+
 void CheckCall::Clear() {
-  for (std::size_t i = 0; i < used_; ++i) {
-    Part& part = *parts_[i];
-    part.check.Clear();
-    part.text.clear();
-    part.key.clear();
-    part.cost_name = "cost";
-    part.gives_receipt = false;
-    part.measured.reset();
-  }
-  used_ = 0;
+  while (used_ > 0) RemoveLast();
+  settlement.reset();
   on_decided = nullptr;
   session = nullptr;
   place = nullptr;

@@ -13,6 +13,7 @@
 
 #include "api/server_services.h"
 #include "limiter/check_request.h"
+#include "limiter/settlement.h"
 #include "wire/reply_queue.h"
 
 namespace sluice::api {
@@ -46,6 +47,8 @@ struct CheckCall {
 
   /// Adds an empty check.
   Part& Add();
+  /// Removes the check added last.
+  void RemoveLast();
   /// Forgets everything but the memory.
   virtual void Clear();
   /// Returns the call to its pool, which may destroy it.
@@ -56,6 +59,9 @@ struct CheckCall {
   [[nodiscard]] const Part& part(std::size_t i) const { return *parts_[i]; }
   /// Whether it holds too much memory to be pooled.
   [[nodiscard]] virtual bool is_large() const { return parts_.size() > kMaxPooledParts; }
+
+  /// Of a request about a receipt.
+  std::unique_ptr<limiter::ReceiptSettlement> settlement;
 
   /// Runs for each check as soon as it is decided (nullable). What the decision points to is gone
   /// when the next check of the call is decided.

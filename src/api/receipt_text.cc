@@ -17,8 +17,13 @@ namespace sluice::api {
 namespace {
 
 constexpr char kFormat = 2;
+// With quantities: they follow the id. Older servers refuse it.
+constexpr char kFormatWithQuantities = 3;
 constexpr std::uint64_t kMeasured = 1;
 constexpr std::uint64_t kGrantExpires = 2;  // One more number follows.
+constexpr std::uint64_t kShadow = 4;
+constexpr std::uint64_t kScaled = 8;     // One more number follows.
+constexpr std::uint64_t kCounting = 16;  // A count follows.
 
 const std::string& SecretOfThisProcess() {
   static const std::string secret = [] {
@@ -108,6 +113,35 @@ class Cursor {
   bool failed_ = false;
 };
 
+// Numbers that were signed are right, but not those of another version.
+constexpr std::uint64_t kMaxListed = 1024;
+
+std::string ReadQuantityName(Cursor& cursor, const std::vector<OwnedQuantity>& used) {
+  const std::uint64_t index = cursor.Number();
+  if (index == 0) return cursor.Text();
+  return index <= used.size() ? used[index - 1].name : std::string();
+}
+
+rules::Count ReadCount(Cursor& cursor, const std::vector<OwnedQuantity>& used) {
+  rules::Count count;
+  const std::uint64_t head = cursor.Number();
+  count.is_price = (head & 1) != 0;
+  for (std::uint64_t tiers = std::min(head / 2, kMaxListed); tiers > 0 && !cursor.failed();
+       --tiers) {
+    rules::CountTier& tier = count.tiers.emplace_back();
+    tier.above = cursor.Signed();
+    for (std::uint64_t left = std::min(cursor.Number(), kMaxListed); left > 0 && !cursor.failed();
+         --left) {
+      rules::Weight& weight = tier.weights.emplace_back();
+      weight.quantity = ReadQuantityName(cursor, used);
+      const std::uint64_t number = cursor.Number();
+      weight.weight = static_cast<std::int64_t>(number / 2);
+      weight.is_required = (number & 1) != 0;
+    }
+  }
+  return count;
+}
+
 std::optional<LimitNumbers> ReadNumbers(Cursor& cursor) {
   const std::uint64_t algorithm = cursor.Number();
   const std::uint64_t anchor = cursor.Number();
@@ -137,13 +171,75 @@ ReceiptSigner::~ReceiptSigner() = default;
 
 void ReceiptSigner::Free::operator()(evp_mac_ctx_st* context) const { EVP_MAC_CTX_free(context); }
 
-void ReceiptSigner::Begin(WallTime now) {
-  bytes_.assign(1, kFormat);
-  AppendNumber(static_cast<std::uint64_t>((now + lifetime_).time_since_epoch().count()), bytes_);
+void ReceiptSigner::BeginAt(char format, WallTime expires, std::uint64_t first_id) {
+  bytes_.assign(1, format);
+  AppendNumber(static_cast<std::uint64_t>(expires.time_since_epoch().count()), bytes_);
   // The limits of a call have the ids from here on.
-  next_id_ += kMaxLimitsPerCall;
-  AppendId(next_id_, bytes_);
+  AppendId(first_id, bytes_);
+  is_by_quantity_ = format == kFormatWithQuantities;
+  used_.clear();
   count_ = 0;
+}
+
+void ReceiptSigner::Begin(WallTime now) {
+  next_id_ += kMaxLimitsPerCall;
+  BeginAt(kFormat, now + lifetime_, next_id_);
+}
+
+void ReceiptSigner::Begin(WallTime now, std::span<const UsedQuantity> used) {
+  next_id_ += kMaxLimitsPerCall;
+  BeginAt(kFormatWithQuantities, now + lifetime_, next_id_);
+  AppendQuantities(used);
+}
+
+void ReceiptSigner::AppendQuantities(std::span<const UsedQuantity> used) {
+  used_.assign(used.begin(), used.end());
+  AppendNumber(used_.size(), bytes_);
+  for (const UsedQuantity& quantity : used_) {
+    AppendText(quantity.name, bytes_);
+    AppendNumber(static_cast<std::uint64_t>(quantity.amount), bytes_);
+  }
+}
+
+// Names that the check used are numbers.
+void ReceiptSigner::AppendCount(const rules::Count& count) {
+  AppendNumber(2 * count.tiers.size() + (count.is_price ? 1 : 0), bytes_);
+  for (const rules::CountTier& tier : count.tiers) {
+    AppendNumber(static_cast<std::uint64_t>(tier.above), bytes_);
+    AppendNumber(tier.weights.size(), bytes_);
+    for (const rules::Weight& weight : tier.weights) {
+      const auto found = std::find_if(used_.begin(), used_.end(), [&](const UsedQuantity& used) {
+        return used.name == weight.quantity;
+      });
+      if (found != used_.end()) {
+        AppendNumber(static_cast<std::uint64_t>(found - used_.begin()) + 1, bytes_);
+      } else {
+        AppendNumber(0, bytes_);
+        AppendText(weight.quantity, bytes_);
+      }
+      AppendNumber(2 * static_cast<std::uint64_t>(weight.weight) + (weight.is_required ? 1 : 0),
+                   bytes_);
+    }
+  }
+}
+
+void ReceiptSigner::Append(const ReceiptContents& contents, std::string& out) {
+  BeginAt(contents.is_by_quantity ? kFormatWithQuantities : kFormat, contents.expires,
+          contents.first_id);
+  std::vector<UsedQuantity> used;
+  for (const OwnedQuantity& quantity : contents.used) {
+    used.push_back({quantity.name, quantity.amount});
+  }
+  if (contents.is_by_quantity) AppendQuantities(used);
+  for (const TakenLimit& taken : contents.taken) {
+    Add({.scope = taken.scope, .tag = taken.tag, .rest = taken.rest}, taken.limit, taken.receipt,
+        {.measured = taken.measured,
+         .max_settlement = taken.max_settlement,
+         .scale = taken.scale,
+         .shadow = taken.shadow,
+         .count = taken.count.tiers.empty() ? nullptr : &taken.count});
+  }
+  Finish(out);
 }
 
 void ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& receipt, Facts facts) {
@@ -160,12 +256,19 @@ void ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& recei
   }
   AppendNumber(receipt.slot, bytes_);
   const bool expires = receipt.grant_expires != WallTime{};
-  AppendNumber((facts.measured ? kMeasured : 0) | (expires ? kGrantExpires : 0), bytes_);
+  const bool is_scaled = is_by_quantity_ && facts.scale != 1;
+  const bool is_counting = is_by_quantity_ && facts.count != nullptr;
+  AppendNumber((facts.measured ? kMeasured : 0) | (expires ? kGrantExpires : 0) |
+                   (is_by_quantity_ && facts.shadow ? kShadow : 0) | (is_scaled ? kScaled : 0) |
+                   (is_counting ? kCounting : 0),
+               bytes_);
   AppendNumber(static_cast<std::uint64_t>(facts.max_settlement), bytes_);
   if (expires) {
     AppendNumber(static_cast<std::uint64_t>(receipt.grant_expires.time_since_epoch().count()),
                  bytes_);
   }
+  if (is_scaled) AppendNumber(static_cast<std::uint64_t>(facts.scale), bytes_);
+  if (is_counting) AppendCount(*facts.count);
   ++count_;
 }
 
@@ -194,11 +297,20 @@ std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const 
   if (CRYPTO_memcmp(tag.data(), decoded.data() + bytes.size(), kTagBytes) != 0) {
     return std::nullopt;
   }
-  if (bytes.front() != kFormat) return std::nullopt;
+  if (bytes.front() != kFormat && bytes.front() != kFormatWithQuantities) return std::nullopt;
   Cursor cursor(bytes.substr(1));
   ReceiptContents contents{.expires = WallTime{Micros{cursor.Signed()}}, .taken = {}};
   std::vector<TakenLimit>& taken = contents.taken;
-  const std::uint64_t first_id = cursor.Id();
+  contents.first_id = cursor.Id();
+  contents.is_by_quantity = bytes.front() == kFormatWithQuantities;
+  if (contents.is_by_quantity) {
+    for (std::uint64_t left = std::min(cursor.Number(), kMaxListed); left > 0 && !cursor.failed();
+         --left) {
+      OwnedQuantity& quantity = contents.used.emplace_back();
+      quantity.name = cursor.Text();
+      quantity.amount = cursor.Signed();
+    }
+  }
   while (!cursor.at_end()) {
     std::string scope = cursor.Text();
     std::string tag_text = cursor.Text();
@@ -212,6 +324,9 @@ std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const 
     const std::uint64_t facts = cursor.Number();
     const std::int64_t max_settlement = cursor.Signed();
     if ((facts & kGrantExpires) != 0) receipt.grant_expires = WallTime{Micros{cursor.Signed()}};
+    const std::int64_t scale = (facts & kScaled) != 0 ? cursor.Signed() : 1;
+    rules::Count count;
+    if ((facts & kCounting) != 0) count = ReadCount(cursor, contents.used);
     if (cursor.failed() || !limit || limit->numbers() != *numbers ||
         taken.size() == kMaxLimitsPerCall)
       return std::nullopt;
@@ -222,15 +337,12 @@ std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const 
                      .receipt = receipt,
                      .measured = (facts & kMeasured) != 0,
                      .max_settlement = max_settlement,
-                     .id = first_id + taken.size()});
+                     .scale = scale,
+                     .shadow = (facts & kShadow) != 0,
+                     .count = std::move(count),
+                     .id = contents.first_id + taken.size()});
   }
   return contents;
-}
-
-bool SettledBy(const std::vector<TakenLimit>& taken, const TakenLimit& limit) {
-  if (limit.limit.algorithm() == Algorithm::kConcurrency) return false;
-  return limit.measured || std::none_of(taken.begin(), taken.end(),
-                                        [](const TakenLimit& one) { return one.measured; });
 }
 
 }  // namespace sluice::api

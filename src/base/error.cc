@@ -30,6 +30,12 @@ const char* ErrorName(ErrorCode code) noexcept {
       return "invalid_rules";
     case ErrorCode::kTooManySettlements:
       return "too_many_settlements";
+    case ErrorCode::kUnknownQuantity:
+      return "unknown_quantity";
+    case ErrorCode::kMissingQuantity:
+      return "missing_quantity";
+    case ErrorCode::kNoPrice:
+      return "no_price";
   }
   return "unknown";
 }

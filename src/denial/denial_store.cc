@@ -312,9 +312,11 @@ void DenialStore::Announce(const StoreCall& call) {
   if (!options_.changed) return;
   for (const KeyUse& use : call.uses) {
     const bool adjusts = call.operation == Operation::kAdjust;
-    const bool charges = adjusts && use.cost >= use.receipt.amount + use.receipt.from_grant;
-    const bool repeats =
-        adjusts && call.ok && use.settlement != nullptr && use.settlement->repeated;
+    const bool is_settled = adjusts && call.ok && use.settlement != nullptr;
+    const bool charges = is_settled
+                             ? use.settlement->total >= use.settlement->charged
+                             : adjusts && use.cost >= use.receipt.amount + use.receipt.from_grant;
+    const bool repeats = is_settled && use.settlement->repeated;
     if (!charges && !repeats) options_.changed(use.key);
   }
 }

@@ -183,7 +183,7 @@ void HttpFilter::Impl::Respond(const CheckRequest& check, const identity::Header
   VerdictHeaders sink(verdict);
   AddRateLimitHeaders(check, now, style, Micros{0}, sink);
   if (!verdict.passes) {
-    const Denial denial(check, answer, PrefersProblems(headers));
+    const Denial denial(check, answer, PrefersProblems(headers), {}, style);
     denial.AddHeaders(sink);
     verdict.status = denial.status();
     verdict.content_type = denial.content_type();
@@ -206,8 +206,8 @@ Result<HttpFilter> HttpFilter::Make(Limiter& limiter, const Rules& rules,
   if (!style) {
     return Error{ErrorCode::kInvalidOptions,
                  "\"" + options.header_style +
-                     "\" is no style of headers; there is x-ratelimit, draft-6, draft-7, draft-10 "
-                     "and none"};
+                     "\" is no style of headers; there is x-ratelimit, draft-6, draft-7, draft-10, "
+                     "openai, anthropic and none"};
   }
   const auto fold_paths = ParsePathFolding(options.fold_paths);
   if (!fold_paths) {

@@ -9,6 +9,7 @@
 #include "lib/redis_thread.h"
 #include "limiter/check_request.h"
 #include "limiter/limiter.h"
+#include "limiter/settlement.h"
 #include "store/memory/memory_store.h"
 #include "store/store.h"
 
@@ -23,6 +24,8 @@ Error ToError(ErrorCode code);
 /// status must outlive the use.
 RuleStatus StatusOf(const limiter::CheckRequest& check, std::size_t use);
 store::KeyUse UseOf(const RuleStatus& taken);
+/// Returns the decision of a check by rules that is valid.
+RuleDecision RuleDecisionOf(const limiter::CheckRequest& check);
 
 struct Limiter::Impl {
   const Clock& clock;
@@ -40,6 +43,10 @@ struct Limiter::Impl {
   /// Makes a decision by rules; the result is in `rules.check`.
   void Decide(RulesOfThread& rules, store::Operation operation,
               std::span<const Attribute> attributes, std::int64_t cost);
+  /// The same for a check that has all but its attributes.
+  void Decide(RulesOfThread& rules, std::span<const Attribute> attributes);
+  /// Runs a settlement. Returns the slots that were released or renewed.
+  Result<std::size_t> RunSettlement(limiter::ReceiptSettlement& settlement) const;
 };
 
 }  // namespace sluice

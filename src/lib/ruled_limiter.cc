@@ -26,7 +26,8 @@ RuleStatus StatusOf(const CheckRequest& check, std::size_t i) {
           .scope = std::string(use.key.scope),
           .tag = std::string(use.key.tag),
           .rest = std::string(use.key.rest),
-          .is_leased = use.may_lease};
+          .is_leased = use.may_lease,
+          .scale = matched.limit->scale};
 }
 
 store::KeyUse UseOf(const RuleStatus& taken) {
@@ -45,6 +46,11 @@ void Limiter::Impl::Decide(RulesOfThread& rules, Operation operation,
   check.Clear();
   check.operation = operation;
   check.cost = cost;
+  Decide(rules, attributes);
+}
+
+void Limiter::Impl::Decide(RulesOfThread& rules, std::span<const Attribute> attributes) {
+  CheckRequest& check = rules.check;
   for (const Attribute& attribute : attributes) check.Add(attribute.name, attribute.value);
   store::Store& store = redis ? static_cast<store::Store&>(*redis) : *memory;
   limiter::Limiter limiter(store, redis ? memory.get() : nullptr, rules.reader, settings);
@@ -59,6 +65,15 @@ Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribut
   const CheckRequest& check = of_thread.check;
   if (statuses != nullptr) statuses->clear();
   if (check.ruling == Ruling::kInvalid) return ToError(check.error);
+  if (statuses != nullptr) {
+    for (std::size_t i = 0; i < check.uses().size(); ++i) {
+      statuses->push_back(StatusOf(check, i));
+    }
+  }
+  return RuleDecisionOf(check);
+}
+
+RuleDecision RuleDecisionOf(const CheckRequest& check) {
   RuleDecision decision{.ruling = check.ruling,
                         .allowed = check.allowed,
                         .degraded = check.degraded,
@@ -68,11 +83,6 @@ Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribut
     const match::MatchedLimit& matched = check.matched(tightest);
     decision.rule = matched.rule->id;
     decision.limit = matched.limit->name;
-  }
-  if (statuses != nullptr) {
-    for (std::size_t i = 0; i < check.uses().size(); ++i) {
-      statuses->push_back(StatusOf(check, i));
-    }
   }
   return decision;
 }
@@ -85,8 +95,13 @@ std::size_t Limiter::Reset(const Rules& rules, std::span<const Attribute> attrib
 
 Result<Verdict> Limiter::Settle(const RuleStatus& taken, std::int64_t actual_cost) {
   store::KeyUse use = UseOf(taken);
-  use.cost = actual_cost;
-  return impl_->RunOne(Operation::kAdjust, use);
+  use.cost = actual_cost <= kMaxAmount / taken.scale ? actual_cost * taken.scale : kMaxAmount;
+  auto verdict = impl_->RunOne(Operation::kAdjust, use);
+  if (verdict) {
+    verdict->limit /= taken.scale;
+    verdict->remaining /= taken.scale;
+  }
+  return verdict;
 }
 
 Result<Verdict> Limiter::Refund(const RuleStatus& taken) { return Settle(taken, 0); }

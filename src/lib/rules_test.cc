@@ -207,5 +207,85 @@ TEST_F(RulesTest, RulesChangeUnderManyThreadsAndNoCheckIsLost) {
   EXPECT_EQ(allowed, 50'000);
 }
 
+// ---- Calls that name what they use.
+
+constexpr std::string_view kQuantities = R"(
+models: { gpt-5: { input: 1.25, cached: 0.125, output: 10 } }
+rules:
+  - id: llm
+    algorithm: fixed_window
+    anchor: year
+    limits:
+      weighted: { limit: 1000, count: { input_tokens: 1, cached_tokens: 0.1, output_tokens: 6 } }
+      money: { limit: 1 USD }
+      parallel: { algorithm: concurrency, limit: 1 }
+)";
+
+class ReservationTest : public ::testing::Test {
+ protected:
+  Result<RuleDecision> Reserve(Reservation& reservation, std::int64_t output) {
+    const Attribute attributes[] = {{"api_key", "a"}, {"model", "gpt-5"}};
+    const UsedQuantity use[] = {
+        {"input_tokens", 10}, {"cached_tokens", 5}, {"output_tokens", output}};
+    return limiter_.Reserve(rules_, attributes, use, reservation);
+  }
+
+  Rules rules_ = Rules::FromText(kQuantities).value();
+  FakeClock clock_{WallTime{std::chrono::seconds(1'900'000'000)}};
+  Limiter limiter_ = Limiter::InMemory({.clock = &clock_}).value();
+};
+
+TEST_F(ReservationTest, IsSettledByQuantityOnce) {
+  Reservation reservation;
+  ASSERT_TRUE(Reserve(reservation, 100)->allowed);
+  ASSERT_FALSE(reservation.empty());
+  Reservation other;
+  EXPECT_FALSE(Reserve(other, 1)->allowed) << "one call in flight";
+  EXPECT_TRUE(other.empty());
+  const UsedQuantity used[] = {{"output_tokens", 20}};
+  const auto settled = limiter_.Settle(reservation, used);
+  ASSERT_TRUE(settled) << settled.error().message;
+  ASSERT_EQ(settled->limits.size(), 2U);
+  EXPECT_EQ(settled->limits[0].name, "weighted");
+  EXPECT_EQ(settled->limits[0].verdict.remaining, 869) << "10 + 0.5 + 120 are used";
+  EXPECT_EQ(settled->limits[1].charged, 10 * 1250 + 5 * 125 + 20 * 10'000);
+  EXPECT_TRUE(reservation.empty());
+  EXPECT_TRUE(limiter_.Cancel(reservation)->limits.empty());
+  EXPECT_TRUE(Reserve(other, 1)->allowed) << "the slot was released";
+}
+
+TEST_F(ReservationTest, IsExtendedAndStopped) {
+  Reservation reservation;
+  ASSERT_TRUE(Reserve(reservation, 100)->allowed);
+  for (int i = 0; i < 200; ++i) {
+    clock_.Advance(std::chrono::seconds(50));
+    ASSERT_EQ(*limiter_.Extend(reservation), 1U);
+  }
+  const UsedQuantity some[] = {{"output_tokens", 120}};
+  EXPECT_FALSE(limiter_.SettlePartially(reservation, some)->stop);
+  const UsedQuantity all[] = {{"output_tokens", 170}};
+  EXPECT_TRUE(limiter_.SettlePartially(reservation, all)->stop);
+  EXPECT_TRUE(limiter_.Cancel(reservation));
+  ASSERT_TRUE(Reserve(reservation, 0)->allowed);
+}
+
+TEST_F(ReservationTest, ErrorsNameTheQuantity) {
+  Reservation reservation;
+  const Attribute attributes[] = {{"api_key", "a"}, {"model", "gpt-6"}};
+  const UsedQuantity few[] = {{"input_tokens", 1}};
+  const auto missing = limiter_.Reserve(rules_, attributes, few, reservation);
+  EXPECT_EQ(missing.error().code, ErrorCode::kMissingQuantity);
+  EXPECT_NE(missing.error().message.find("cached_tokens"), std::string::npos);
+  const UsedQuantity typo[] = {{"input_token", 1}};
+  EXPECT_EQ(limiter_.Reserve(rules_, attributes, typo, reservation).error().code,
+            ErrorCode::kUnknownQuantity);
+  const UsedQuantity all[] = {{"input_tokens", 1}, {"cached_tokens", 0}, {"output_tokens", 1}};
+  EXPECT_EQ(limiter_.Reserve(rules_, attributes, all, reservation).error().code,
+            ErrorCode::kNoPrice);
+  const UsedQuantity negative[] = {{"input_tokens", -1}};
+  EXPECT_EQ(limiter_.Reserve(rules_, attributes, negative, reservation).error().code,
+            ErrorCode::kInvalidCost);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -12,6 +12,8 @@ void CheckRequest::Clear() {
   bytes_.clear();
   pieces_.clear();
   own_.clear();
+  amounts_.clear();
+  is_by_quantity_ = false;
   snapshot_.Reset();
   entry_ = nullptr;
   entries_.Reset();
@@ -20,6 +22,17 @@ void CheckRequest::Clear() {
 void CheckRequest::Add(std::string_view name, std::string_view value) {
   const Piece kept_name = Keep(name);
   pieces_.emplace_back(kept_name, Keep(value));
+}
+
+void CheckRequest::AddQuantity(std::string_view name, std::int64_t amount) {
+  is_by_quantity_ = true;
+  amounts_.emplace_back(Keep(name), amount);
+}
+
+std::span<const UsedQuantity> CheckRequest::GatherQuantities() {
+  quantities_.clear();
+  for (const auto& [name, amount] : amounts_) quantities_.push_back({Text(name), amount});
+  return quantities_;
 }
 
 void CheckRequest::AddLimit(const Key& key, const Limit& limit, std::int64_t limit_cost,

@@ -44,6 +44,14 @@ class CheckRequest {
   void Clear();
   /// Something that is known of the call; copied. Rules decide what it means.
   void Add(std::string_view name, std::string_view value);
+  /// How much the call uses of a quantity, instead of one cost for all limits; the name is copied.
+  /// For checks and peeks by rules.
+  void AddQuantity(std::string_view name, std::int64_t amount);
+  /// The call names its quantities, even if there are none.
+  void SetByQuantity() { is_by_quantity_ = true; }
+  [[nodiscard]] bool is_by_quantity() const { return is_by_quantity_; }
+  /// All quantities. Good until something is added.
+  std::span<const UsedQuantity> GatherQuantities();
   /// A limit of the caller's own, instead of rules. `scope` is copied, as are the others.
   void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, Mode mode = Mode::kEnforce);
   void AddLimit(const Key& key, const Limit& limit, std::int64_t cost, const Terms& terms);
@@ -99,7 +107,8 @@ class CheckRequest {
 
   /// Whether `on_done` is still to be run.
   [[nodiscard]] bool pending() const { return call_.pending; }
-  /// The result of each limit. Empty unless limits decided.
+  /// The result of each limit, with costs and verdicts in the limit's unit. Empty unless limits
+  /// decided.
   [[nodiscard]] std::span<const store::KeyUse> uses() const { return uses_; }
   /// The rule and the limit behind a use; nulls for the caller's own limits.
   [[nodiscard]] const match::MatchedLimit& matched(std::size_t use) const { return matched_[use]; }
@@ -162,6 +171,10 @@ class CheckRequest {
   std::string bytes_;  ///< Of all names, values and keys.
   std::vector<std::pair<Piece, Piece>> pieces_;
   std::vector<Attribute> attributes_;
+  std::vector<std::pair<Piece, std::int64_t>> amounts_;  ///< Names and amounts of quantities.
+  std::vector<UsedQuantity> quantities_;
+  bool is_by_quantity_ = false;
+  bool has_parts_ = false;  ///< Some use counts in parts of its limit's unit, or only looks.
   std::vector<OwnLimit> own_;
 
   match::Match match_;

@@ -51,6 +51,11 @@ Decision DenialWithoutStore(std::span<const store::KeyUse> uses, std::size_t ind
                        .retry_after = kRetryAfterUnknown}};
 }
 
+std::int64_t CapOf(const CheckRequest& check, std::size_t use) {
+  const rules::NamedLimit* const named = check.matched(use).limit;
+  return check.uses()[use].limit->cap() / (named == nullptr ? 1 : named->scale);
+}
+
 bool IsReported(const CheckRequest& check, std::size_t use) {
   return check.uses()[use].mode != Mode::kShadow && !Hides(check.matched(use));
 }

@@ -37,6 +37,9 @@ template <typename FailsClosed>
   return {.allowed = true, .degraded = true};
 }
 
+/// Returns the most that a use's limit holds, in the limit's unit.
+[[nodiscard]] std::int64_t CapOf(const CheckRequest& check, std::size_t use);
+
 /// Whether a use may be reported to callers: it is not in shadow, and its rule has headers.
 [[nodiscard]] bool IsReported(const CheckRequest& check, std::size_t use);
 

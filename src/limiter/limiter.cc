@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/wide_math.h"
 #include "limiter/decision.h"
 #include "store/decide.h"
 
@@ -59,6 +60,31 @@ Completion Settle(CheckRequest& check, Ruling ruling, bool allowed) {
 Completion Refuse(CheckRequest& check, ErrorCode error) {
   check.error = error;
   return Settle(check, Ruling::kInvalid, false);
+}
+
+// Rules set the cost of checks only.
+match::Usage UsageOf(CheckRequest& check) {
+  if (!Takes(check.operation)) return {0};
+  match::Usage usage =
+      check.is_by_quantity() ? match::Usage(check.GatherQuantities()) : match::Usage(check.cost);
+  usage.only_looks = check.operation == Operation::kPeek;
+  return usage;
+}
+
+std::int64_t InParts(std::int64_t units, std::int64_t scale) {
+  return units <= kMaxAmount / scale ? units * scale : kMaxAmount;
+}
+
+void ShowInUnits(std::int64_t scale, Verdict& verdict) {
+  verdict.limit /= scale;
+  verdict.remaining /= scale;
+}
+
+void ShowInUnits(std::int64_t scale, store::Inspection& inspection) {
+  inspection.level = FloorDiv(inspection.level, scale);
+  inspection.grant /= scale;
+  inspection.expiring_grant /= scale;
+  inspection.leased /= scale;
 }
 
 bool AnyRejectsAll(const CheckRequest& check) {
@@ -116,6 +142,7 @@ bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, 
   check.is_by_attributes_ = false;
   check.entry_ = nullptr;
   check.adjusted_.clear();
+  check.has_parts_ = false;
   bool asks_store = false;
   if (check.own_.empty()) {
     check.snapshot_ = rules;
@@ -152,8 +179,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     Refuse(check, ErrorCode::kInvalidCost);
     return false;
   }
-  // Rules set the cost of checks only.
-  rules->Find(attributes, takes ? check.cost : 0, RuleTime(now), check.match_);
+  rules->Find(attributes, UsageOf(check), RuleTime(now), check.match_);
   check.is_matched_ = true;
   const match::Match& match = check.match_;
   if (match.listed() != match::Listed::kNo && takes) {
@@ -169,7 +195,7 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     return false;
   }
   if (match.refusal() != nullptr) {
-    Refuse(check, ErrorCode::kInvalidCost);
+    Refuse(check, match.refusal()->error);
     return false;
   }
   if (!AddMatchedUses(check, found, now)) return false;
@@ -229,7 +255,15 @@ KeyUse& Limiter::AddUse(CheckRequest& check, const match::MatchedLimit& matched,
   KeyUse& use = check.uses_.emplace_back();
   use.key = matched.key;
   use.limit = &matched.limit->limit;
-  use.cost = Takes(check.operation) ? matched.cost : check.cost;
+  const bool takes = Takes(check.operation);
+  use.cost = takes ? matched.cost : InParts(check.cost, matched.limit->scale);
+  if (takes && check.is_by_quantity_ && use.cost == 0) {
+    // Nothing is taken now, but maybe later: a limit that has nothing left denies.
+    use.cost = 1;
+    use.only_looks = true;
+    check.has_parts_ = true;
+  }
+  check.has_parts_ |= matched.limit->scale != 1;
   use.mode = mode;
   use.receipt.grant_expires = check.grant_expires;
   use.may_lease = matched.rule->consistency == rules::Consistency::kLeased;
@@ -271,6 +305,7 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
     if (own.rule != nullptr) {
       use.may_lease = own.rule->consistency == rules::Consistency::kLeased;
       use.series = own.named->number;
+      check.has_parts_ |= own.named->scale != 1;
       if (takes && own.named->reject_all) LetNothingFit(use);
       if (IsConcurrency(own.limit)) ChooseSlot(check);
     }
@@ -292,8 +327,24 @@ bool Limiter::AddOwnLimits(CheckRequest& check, WallTime now) {
   return settings_.caller_keys == nullptr || AdmitCallerKeys(check, now);
 }
 
+// The store counts parts of a limit's unit; callers see units.
+void Limiter::ShowUnits(CheckRequest& check) {
+  for (std::size_t i = 0; i < check.uses_.size(); ++i) {
+    const match::MatchedLimit& matched = check.matched_[i];
+    if (matched.limit == nullptr) continue;
+    KeyUse& use = check.uses_[i];
+    const std::int64_t scale = matched.limit->scale;
+    const bool only_looked = check.is_by_quantity_ && matched.cost == 0 && use.cost == 1;
+    use.cost = only_looked ? 0 : CeilDiv(use.cost, scale);
+    ShowInUnits(scale, use.verdict);
+    if (use.inspection != nullptr) ShowInUnits(scale, *use.inspection);
+    if (i == check.decision.index) ShowInUnits(scale, check.decision.tightest);
+  }
+}
+
 void Limiter::Conclude(CheckRequest& check) {
   Evaluate(check);
+  if (check.has_parts_) ShowUnits(check);
   if (!check.is_sampled_) return;
   const std::chrono::nanoseconds done = SteadyClock::NowInNanos();
   observer_->Took(check, {.whole = done - check.asked_, .store = done - check.submitted_});

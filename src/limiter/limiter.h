@@ -152,6 +152,7 @@ class Limiter {
   void Note(const CheckRequest& check, const match::LiveEntry& live, WallTime now);
   bool DeniedByRejection(CheckRequest& check);
   void Conclude(CheckRequest& check);
+  static void ShowUnits(CheckRequest& check);
   void Evaluate(CheckRequest& check);
   void DecideByFallback(CheckRequest& check, std::span<const std::size_t> local);
   void LowerToLastKnown(const store::KeyUse& share, const Limit& whole, WallTime now);

@@ -92,7 +92,9 @@ void Limiter::Adjust(CheckRequest& check, FoundEntries found, const match::Entry
     return Note(check, *live, now);
   }
   if (target.rejects_all) return;
-  const auto adjusted = match::AdjustedLimit(*use.limit, live->entry);
+  const rules::NamedLimit* const named = check.matched_.back().limit;
+  const auto adjusted =
+      match::AdjustedLimit(*use.limit, live->entry, named == nullptr ? 1 : named->scale);
   if (!adjusted) return;
   // Uses point to the limits, so these must not move.
   if (check.adjusted_.empty()) {

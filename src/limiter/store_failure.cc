@@ -115,10 +115,16 @@ void Limiter::DecideByFallback(CheckRequest& check, std::span<const std::size_t>
   for (std::size_t i = 0; i < local.size(); ++i) {
     uses[i] = check.uses_[local[i]];
     matched[i] = check.matched_[local[i]];
-    const auto& emergency = check.matched_[local[i]].rule->emergency;
+    // An emergency limit is in the units of most limits: not in money, nor in parts.
+    const rules::NamedLimit& named = *matched[i].limit;
+    const bool is_plain = named.scale == 1 && !rules::CountsMoney(named);
+    const std::optional<Limit>& of_rule = matched[i].rule->emergency;
+    const Limit* const emergency = is_plain && of_rule ? &*of_rule : nullptr;
     const Limit& whole = *uses[i].limit;
-    uses[i].limit = emergency ? &*emergency : &shares[i].emplace(ShareOf(whole, servers));
-    if (uses[i].may_lease && !emergency) LowerToLastKnown(uses[i], whole, check.call_.now);
+    uses[i].limit = emergency != nullptr ? emergency : &shares[i].emplace(ShareOf(whole, servers));
+    if (uses[i].may_lease && emergency == nullptr) {
+      LowerToLastKnown(uses[i], whole, check.call_.now);
+    }
   }
   store::StoreCall call{
       .operation = check.operation, .uses = {uses.data(), local.size()}, .now = check.call_.now};

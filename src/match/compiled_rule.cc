@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/key.h"
-#include "base/parse_number.h"
 #include "match/rule_demands.h"
 
 namespace sluice::match {
@@ -144,24 +143,6 @@ rules::Limits MakeDenialOfMissing(const rules::Rule& rule) {
   denial.front().cost = {};
   denial.front().cost.constant = 1;
   return denial;
-}
-
-std::optional<std::int64_t> CostOf(const rules::Cost& cost, const Slots& slots,
-                                   const MatchInput& call, std::int64_t own_cost) {
-  if (own_cost == 0) return 0;  // A look takes nothing.
-  if (own_cost < 0) return std::nullopt;
-  if (cost.constant) return cost.constant;
-  std::int64_t taken = own_cost;
-  if (!cost.attribute.empty()) {
-    const std::string_view sent = call[slots.Find(cost.attribute)];
-    if (!sent.empty()) {
-      const auto number = ParseNumber<std::int64_t>(sent);
-      if (!number || *number < 1) return std::nullopt;
-      taken = *number;
-    }
-  }
-  if (cost.max_cost && taken > *cost.max_cost) return std::nullopt;
-  return std::max(taken, cost.least);
 }
 
 }  // namespace sluice::match

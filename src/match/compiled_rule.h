@@ -83,8 +83,4 @@ class CompiledRule {
 /// The limit for calls that lack an attribute of `per`, if the rule denies such calls; else empty.
 [[nodiscard]] rules::Limits MakeDenialOfMissing(const rules::Rule& rule);
 
-/// Returns the cost of a call for a limit; nothing if the cost in the call is invalid.
-[[nodiscard]] std::optional<std::int64_t> CostOf(const rules::Cost& cost, const Slots& slots,
-                                                 const MatchInput& call, std::int64_t own_cost);
-
 }  // namespace sluice::match

@@ -119,13 +119,14 @@ const LiveEntry* FindAdjustment(FoundEntries found, const EntryTarget& target) {
   return nullptr;
 }
 
-std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry) {
+std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry, std::int64_t scale) {
   if (entry.effect == EntryEffect::kMultiply) {
     return Times(limit, entry.factor.digits, PowerOfTen(entry.factor.scale));
   }
   if (entry.effect != EntryEffect::kLimit) return std::nullopt;
-  if (entry.period == Micros{0}) return Times(limit, entry.limit, limit.cap());
-  return WithRate(limit, entry.limit, entry.period);
+  const std::int64_t parts = entry.limit <= kMaxAmount / scale ? entry.limit * scale : kMaxAmount;
+  if (entry.period == Micros{0}) return Times(limit, parts, limit.cap());
+  return WithRate(limit, parts, entry.period);
 }
 
 Micros RestOf(const Entry& block, WallTime now) {

@@ -42,7 +42,8 @@ struct EntryTarget {
 /// Returns the limit with the numbers of an entry, of the same algorithm, so that keys keep what
 /// they have left. Nothing if the entry does not apply to it: a rate for a concurrency limit, or
 /// numbers that can't be held exactly.
-[[nodiscard]] std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry);
+[[nodiscard]] std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry,
+                                                 std::int64_t scale = 1);
 
 /// Returns how long a block lasts from `now`; negative: for ever.
 [[nodiscard]] Micros RestOf(const Entry& block, WallTime now);

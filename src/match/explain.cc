@@ -6,6 +6,7 @@
 #include "base/key.h"
 #include "base/parse_number.h"
 #include "base/timestamp.h"
+#include "base/wide_math.h"
 #include "match/budget.h"
 #include "match/plain_call.h"
 #include "match/refused_cost.h"
@@ -63,8 +64,9 @@ void ExplainTier(const rules::RuleFile& file, PlainCall& call, Explanation& out)
 // Explains one rule of the file for one call.
 class RuleExplainer {
  public:
-  RuleExplainer(const rules::Rule& rule, const PlainCall& call, std::int64_t cost, WallTime now)
-      : rule_(rule), call_(call), cost_(cost), now_(now) {
+  RuleExplainer(const rules::RuleFile& file, const rules::Rule& rule, const PlainCall& call,
+                const Usage& usage, WallTime now)
+      : file_(file), rule_(rule), call_(call), usage_(usage), cost_(usage.cost), now_(now) {
     out_.rule = &rule;
   }
 
@@ -302,8 +304,52 @@ class RuleExplainer {
     AppendPercentEncoded(rule_.id, explained.scope);
     explained.scope += ":";
     AppendPercentEncoded(limit.name, explained.scope);
-    ExplainCost(limit.cost, explained);
+    if (usage_.is_by_quantity) {
+      ExplainSum(limit, explained);
+    } else if (rules::CountsMoney(limit) && cost_ > 0) {
+      explained.refusal = "it counts money, so the call needs quantities";
+    } else {
+      ExplainCost(limit.cost, explained);
+    }
     return explained;
+  }
+
+  // The sum of a call's quantities, one by one.
+  void ExplainSum(const rules::NamedLimit& limit, ExplainedLimit& explained) const {
+    const rules::Cost& cost = limit.cost;
+    if (cost.constant) {
+      explained.cost = *cost.constant;
+      return;
+    }
+    const rules::Count* count = cost.count.get();
+    if (rules::CountsMoney(limit)) {
+      const std::string model = call_.Get("model");
+      const rules::ModelPrice* price = nullptr;
+      for (const rules::ModelPrice& each : file_.models) {
+        const bool is_better =
+            price == nullptr || (each.model.kind == rules::PatternKind::kExact &&
+                                 price->model.kind != rules::PatternKind::kExact);
+        if (!model.empty() && is_better && PlainMatches(each.model, model)) price = &each;
+      }
+      if (price == nullptr) {
+        explained.refusal = "`models` has no price for '" + model + "'";
+        return;
+      }
+      count = &price->price;
+    }
+    const rules::CountResult sum = rules::Sum(*count, usage_.quantities);
+    explained.cost = CeilDiv(sum.amount, limit.scale);
+    if (sum.error == rules::CountError::kMissing) {
+      explained.refusal = "the call lacks the quantity '" + std::string(sum.quantity) + "'";
+    } else if (sum.error == rules::CountError::kNoPrice) {
+      explained.refusal = "'" + std::string(sum.quantity) + "' has no price";
+    } else if (sum.error == rules::CountError::kTooLarge) {
+      explained.refusal = "the sum is too large";
+    } else if (cost.max_cost && explained.cost > *cost.max_cost) {
+      explained.refusal = WhyRefused(cost, {}, explained.cost);
+    } else if (cost.least > 1) {
+      explained.cost = std::max(explained.cost, cost.least);
+    }
   }
 
   void ExplainCost(const rules::Cost& cost, ExplainedLimit& explained) const {
@@ -330,8 +376,10 @@ class RuleExplainer {
 
   static constexpr std::size_t kMaxShown = 5;
 
+  const rules::RuleFile& file_;
   const rules::Rule& rule_;
   const PlainCall& call_;
+  const Usage& usage_;
   const std::int64_t cost_;
   const WallTime now_;
   ExplainedRule out_;
@@ -343,7 +391,7 @@ class RuleExplainer {
 
 }  // namespace
 
-Explanation Explain(const rules::RuleFile& file, Attributes attributes, std::int64_t cost,
+Explanation Explain(const rules::RuleFile& file, Attributes attributes, const Usage& usage,
                     WallTime now) {
   Explanation out;
   PlainCall call = PlainCallOf(attributes);
@@ -378,7 +426,7 @@ Explanation Explain(const rules::RuleFile& file, Attributes attributes, std::int
       out.rules.push_back(std::move(skipped));
       continue;
     }
-    out.rules.push_back(RuleExplainer(rule, call, cost, now).Explain());
+    out.rules.push_back(RuleExplainer(file, rule, call, usage, now).Explain());
     const ExplainedRule& explained = out.rules.back();
     if (explained.outcome != RuleOutcome::kMatched) continue;
     out.matched = true;
@@ -390,8 +438,8 @@ Explanation Explain(const rules::RuleFile& file, Attributes attributes, std::int
   return out;
 }
 
-Explanation Explain(const RuleSet& rules, Attributes attributes, std::int64_t cost, WallTime now) {
-  return Explain(rules.file(), attributes, cost, now);
+Explanation Explain(const RuleSet& rules, Attributes attributes, const Usage& usage, WallTime now) {
+  return Explain(rules.file(), attributes, usage, now);
 }
 
 void ExplainEntries(FoundEntries found, Explanation& out) {
@@ -407,7 +455,7 @@ void ExplainEntries(FoundEntries found, Explanation& out) {
       limit.entry = FindAllow(found, target);
       if (limit.entry == nullptr) limit.entry = FindAdjustment(found, target);
       if (limit.entry == nullptr || target.rejects_all) continue;
-      limit.adjusted = AdjustedLimit(limit.limit->limit, limit.entry->entry);
+      limit.adjusted = AdjustedLimit(limit.limit->limit, limit.entry->entry, limit.limit->scale);
     }
   }
 }

@@ -98,8 +98,8 @@ struct Explanation {
 /// Looks at one rule after the other, in the plainest way: slow, and easily seen to be right.
 /// `RuleSet::Find` is tested against it.
 [[nodiscard]] Explanation Explain(const rules::RuleFile& file, Attributes attributes,
-                                  std::int64_t cost, WallTime now);
-[[nodiscard]] Explanation Explain(const RuleSet& rules, Attributes attributes, std::int64_t cost,
+                                  const Usage& usage, WallTime now);
+[[nodiscard]] Explanation Explain(const RuleSet& rules, Attributes attributes, const Usage& usage,
                                   WallTime now);
 
 /// Adds what live entries do to the call. `found` are those that match it (EntryMatches::found),

@@ -5,6 +5,7 @@
 
 #include "base/host_name.h"
 #include "match/compiled_rule.h"
+#include "match/limit_cost.h"
 #include "match/lists.h"
 #include "match/pattern_table.h"
 #include "match/rule_index.h"
@@ -26,6 +27,12 @@ std::vector<const rules::Pattern*> PointersTo(const std::vector<rules::KeyTier>&
   return pointers;
 }
 
+std::vector<const rules::Pattern*> PointersTo(const std::vector<rules::ModelPrice>& models) {
+  std::vector<const rules::Pattern*> pointers;
+  for (const rules::ModelPrice& model : models) pointers.push_back(&model.model);
+  return pointers;
+}
+
 }  // namespace
 
 struct RuleSet::Compiled {
@@ -34,6 +41,7 @@ struct RuleSet::Compiled {
         allow(file.allow),
         known_keys(PointersTo(file.known_keys)),
         keys(PointersTo(file.keys)),
+        models(PointersTo(file.models)),
         templates(file.endpoints) {
     RegexPool regexes;
     std::vector<const rules::Rule*> enabled;
@@ -45,6 +53,7 @@ struct RuleSet::Compiled {
     }
     index = RuleIndex(enabled, slots);
     host = slots.Find("host");
+    slots.Intern("model");  // Prices depend on it.
   }
 
   Slots slots;
@@ -53,6 +62,7 @@ struct RuleSet::Compiled {
   AccessList allow;
   PatternTable known_keys;
   PatternTable keys;
+  PatternTable models;
   rules::EndpointTemplates templates;
   std::vector<CompiledRule> rules;
   RuleIndex index;
@@ -145,7 +155,7 @@ bool RuleSet::MatchLists(Match& match) const {
   return match.list_entry_ != nullptr;
 }
 
-void RuleSet::Find(Attributes attributes, std::int64_t cost, WallTime now, Match& match) const {
+void RuleSet::Find(Attributes attributes, const Usage& usage, WallTime now, Match& match) const {
   match.Clear(compiled_->slots.size());
   MatchInput& call = match.call_;
   ReadCall(attributes, call);
@@ -158,10 +168,32 @@ void RuleSet::Find(Attributes attributes, std::int64_t cost, WallTime now, Match
     call.values[kEndpointSlot] = path;
     if (!path.empty()) call.endpoint_template = compiled_->templates.Find(path);
   }
-  MatchRules(cost, now, match);
+  if (usage.is_by_quantity && !CheckQuantities(usage, match)) return;
+  MatchRules(usage, now, match);
 }
 
-void RuleSet::MatchRules(std::int64_t cost, WallTime now, Match& match) const {
+const rules::Count* RuleSet::PriceOf(std::string_view model) const {
+  const std::uint32_t found = model.empty() ? PatternTable::kNone : compiled_->models.Find(model);
+  return found == PatternTable::kNone ? nullptr : &file_.models[found].price;
+}
+
+bool RuleSet::CheckQuantities(const Usage& usage, Match& match) const {
+  for (const UsedQuantity& used : usage.quantities) {
+    const bool is_known =
+        std::binary_search(file_.quantities.begin(), file_.quantities.end(), used.name);
+    if (is_known && used.amount >= 0 && used.amount <= kMaxAmount) continue;
+    match.refused_ = true;
+    match.matched_ = true;
+    match.refusal_ = {.error = is_known ? ErrorCode::kInvalidCost : ErrorCode::kUnknownQuantity,
+                      .cost = used.amount,
+                      .quantity = used.name,
+                      .file = &file_};
+    return false;
+  }
+  return true;
+}
+
+void RuleSet::MatchRules(const Usage& usage, WallTime now, Match& match) const {
   std::vector<std::uint32_t>& found = match.candidates_;
   compiled_->index.Find(match.call_, found);
   std::sort(found.begin(), found.end());
@@ -177,7 +209,7 @@ void RuleSet::MatchRules(std::int64_t cost, WallTime now, Match& match) const {
       rule = *next_found;
       while (next_found != found.end() && *next_found == rule) ++next_found;
     }
-    if (MatchRule(rule, cost, now, match) == ScanStep::kStop) break;
+    if (MatchRule(rule, usage, now, match) == ScanStep::kStop) break;
   }
   for (const Match::Rest& rest : match.rests_) {
     const std::string_view text = std::string_view(match.text_).substr(rest.begin, rest.size);
@@ -189,7 +221,7 @@ void RuleSet::MatchRules(std::int64_t cost, WallTime now, Match& match) const {
   }
 }
 
-RuleSet::ScanStep RuleSet::MatchRule(std::uint32_t number, std::int64_t cost, WallTime now,
+RuleSet::ScanStep RuleSet::MatchRule(std::uint32_t number, const Usage& usage, WallTime now,
                                      Match& match) const {
   const CompiledRule& compiled = compiled_->rules[number];
   const rules::Rule& rule = compiled.rule();
@@ -220,30 +252,25 @@ RuleSet::ScanStep RuleSet::MatchRule(std::uint32_t number, std::int64_t cost, Wa
     const rules::NamedLimit& limit = limits[i];
     if (compiled.has_partial_limits() && !AppliesAt(limit, now)) continue;
     is_matched = true;
-    const auto taken = CostOf(limit.cost, compiled_->slots, call, cost);
-    if (taken) {
+    LimitCost cost = CostOf(limit, usage, *this, compiled_->slots, call);
+    if (!cost.refusal) {
       match.limits_.push_back(
           {.rule = &rule,
            .limit = &limit,
            .key = {.scope = compiled.scopes()[i], .tag = whose.tag, .rest = whose.fixed_rest},
-           .cost = *taken,
-           .cohort = cohort});
+           .cost = cost.amount,
+           .cohort = cohort,
+           .count = cost.count});
       continue;
     }
     if (limit.shadow && !rule.shadow) continue;
     match.limits_.resize(first);
     if (rule.shadow) break;
-    std::string_view sent;
-    if (!limit.cost.attribute.empty() && cost > 0) {
-      sent = call[compiled_->slots.Find(limit.cost.attribute)];
-    }
     match.refused_ = true;
     match.matched_ = true;
-    match.refusal_ = {.rule = &rule,
-                      .limit = &limit,
-                      .attribute = sent.empty() ? std::string_view() : limit.cost.attribute,
-                      .sent = sent,
-                      .cost = cost};
+    match.refusal_ = *cost.refusal;
+    match.refusal_.rule = &rule;
+    match.refusal_.limit = &limit;
     match.limits_.clear();
     match.rests_.clear();
     return ScanStep::kStop;

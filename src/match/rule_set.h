@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <sluice/limit.h>
+#include <sluice/result.h>
+#include <sluice/rules.h>
 #include <sluice/time.h>
 
 #include "base/key.h"
@@ -23,20 +25,39 @@ namespace sluice::match {
 struct MatchedLimit {
   const rules::Rule* rule = nullptr;
   const rules::NamedLimit* limit = nullptr;
-  Key key;  ///< Points into the rule set, the match and the call's attributes.
-  std::int64_t cost = 1;
+  Key key;                ///< Points into the rule set, the match and the call's attributes.
+  std::int64_t cost = 1;  ///< In parts of the limit's unit.
   Cohort cohort = Cohort::kAll;
+  /// Of a call with quantities: what the limit counts of them; null: a constant.
+  const rules::Count* count = nullptr;
 };
 
 enum class Listed : std::uint8_t { kNo, kAllowed, kDenied };
 
-/// The reason why a call can't be evaluated: its cost is invalid.
+/// What a call consumes: a cost, or named quantities, of which each limit counts some.
+struct Usage {
+  // NOLINTNEXTLINE(google-explicit-constructor): most calls have nothing but a cost.
+  Usage(std::int64_t its_cost) : cost(its_cost) {}
+  explicit Usage(std::span<const UsedQuantity> its_quantities)
+      : quantities(its_quantities), is_by_quantity(true) {}
+
+  std::int64_t cost = 1;  ///< ≥ 0.
+  std::span<const UsedQuantity> quantities{};
+  bool is_by_quantity = false;
+  bool only_looks = false;  ///< Nothing is consumed: a limit of money needs no quantities.
+};
+
+/// The reason why a call can't be evaluated: its cost or its quantities are invalid.
 struct CostRefusal {
-  const rules::Rule* rule = nullptr;
-  const rules::NamedLimit* limit = nullptr;
-  std::string_view attribute;  ///< Empty: the call's own cost.
-  std::string_view sent;       ///< The attribute's value.
-  std::int64_t cost = 0;       ///< The call's own.
+  ErrorCode error = ErrorCode::kInvalidCost;
+  const rules::Rule* rule = nullptr;         ///< Null: of kUnknownQuantity, and of amounts.
+  const rules::NamedLimit* limit = nullptr;  ///< Likewise.
+  std::string_view attribute{};              ///< Empty: the call's own cost, or quantities.
+  std::string_view sent{};                   ///< The attribute's value.
+  std::int64_t cost = 0;                     ///< The call's own, or the sum of its quantities.
+  std::string_view quantity{};               ///< The quantity that is unknown, missing or unpriced.
+  std::string_view model{};                  ///< kNoPrice: the call's.
+  const rules::RuleFile* file = nullptr;     ///< kUnknownQuantity: knows the others.
 };
 
 /// The matches of one call. Made once and used for many calls: after the first few it
@@ -107,9 +128,12 @@ class RuleSet {
   static std::shared_ptr<const RuleSet> Compile(rules::RuleFile file);
   ~RuleSet();
 
-  /// Finds the limits that a call matches at `now`. `cost` is the call's own, ≥ 0. A rule or limit
-  /// in shadow whose cost makes no sense is left out, instead of refusing the call.
-  void Find(Attributes attributes, std::int64_t cost, WallTime now, Match& match) const;
+  /// Finds the limits that a call matches at `now`. A rule or limit in shadow whose cost makes no
+  /// sense is left out, instead of refusing the call.
+  void Find(Attributes attributes, const Usage& usage, WallTime now, Match& match) const;
+
+  /// Returns the prices of a model; null: it has none.
+  [[nodiscard]] const rules::Count* PriceOf(std::string_view model) const;
 
   [[nodiscard]] const rules::RuleFile& file() const { return file_; }
 
@@ -122,9 +146,11 @@ class RuleSet {
   void FindTier(MatchInput& call) const;
   /// True if the call is on one, so that no rule is looked at.
   bool MatchLists(Match& match) const;
-  void MatchRules(std::int64_t cost, WallTime now, Match& match) const;
+  /// False: the call is refused.
+  bool CheckQuantities(const Usage& usage, Match& match) const;
+  void MatchRules(const Usage& usage, WallTime now, Match& match) const;
   enum class ScanStep : std::uint8_t { kGoOn, kStop };
-  ScanStep MatchRule(std::uint32_t number, std::int64_t cost, WallTime now, Match& match) const;
+  ScanStep MatchRule(std::uint32_t number, const Usage& usage, WallTime now, Match& match) const;
 
   rules::RuleFile file_;
   std::unique_ptr<const Compiled> compiled_;  ///< Points into `file_`.

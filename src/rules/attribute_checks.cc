@@ -14,8 +14,9 @@ namespace {
 
 class AttributeChecker {
  public:
-  AttributeChecker(config_text::Reading& reading, const AttributeNames& names)
-      : reading_(reading), names_(names) {}
+  AttributeChecker(config_text::Reading& reading, const AttributeNames& names,
+                   std::span<const std::string> quantities)
+      : reading_(reading), names_(names), quantities_(quantities) {}
 
   void CheckPer(const ReadRule& read) {
     for (const config_text::Field& field : read.per_fields) {
@@ -36,7 +37,7 @@ class AttributeChecker {
     const auto check = [&](const Limits& limits) {
       for (const NamedLimit& limit : limits) {
         const std::string& name = limit.cost.attribute;
-        if (name.empty() || names_.Knows(name)) continue;
+        if (name.empty() || names_.Knows(name) || IsQuantity(name)) continue;
         if (std::find(reported.begin(), reported.end(), name) != reported.end()) continue;
         reported.push_back(name);
         reading_.AddError(read.field, "its cost: " + Undeclared(name));
@@ -71,16 +72,23 @@ class AttributeChecker {
            names_.Suggestion(name);
   }
 
+  [[nodiscard]] bool IsQuantity(std::string_view name) const {
+    return std::find(kUsualQuantities.begin(), kUsualQuantities.end(), name) !=
+               kUsualQuantities.end() ||
+           std::find(quantities_.begin(), quantities_.end(), name) != quantities_.end();
+  }
+
   config_text::Reading& reading_;
   const AttributeNames& names_;
+  std::span<const std::string> quantities_;      ///< That the file declares.
   std::unordered_set<std::string_view> warned_;  ///< Once for each name is enough.
 };
 
 }  // namespace
 
 void CheckAttributes(config_text::Reading& reading, const AttributeNames& names,
-                     std::span<const ReadRule> rules) {
-  AttributeChecker checker(reading, names);
+                     std::span<const std::string> quantities, std::span<const ReadRule> rules) {
+  AttributeChecker checker(reading, names, quantities);
   for (const ReadRule& read : rules) {
     checker.CheckPer(read);
     if (!names.is_declared()) continue;

@@ -1,5 +1,6 @@
 #include "rules/cost_reader.h"
 
+#include <memory>
 #include <string>
 
 #include "base/decimal.h"
@@ -10,7 +11,9 @@ namespace sluice::rules {
 
 Cost UsualCost(std::string_view type) {
   Cost cost;
-  if (type != "requests") cost.attribute = type;
+  if (type == kMoney) return cost;
+  if (type != kRequests) cost.attribute = type;
+  cost.count = std::make_shared<const Count>(CountOf(type));
   return cost;
 }
 
@@ -30,6 +33,7 @@ Cost ReadCost(config_text::Reading& reading, const config_text::Field& field, Li
   const config_text::Mapping mapping(reading, field, CostFields());
   if (const config_text::Field attribute = mapping["attribute"]) {
     cost.attribute = reading.Text(attribute, "the name of an attribute").value_or("");
+    cost.count = std::make_shared<const Count>(CountOf(cost.attribute));
   } else {
     reading.AddError(field, "needs an `attribute` to take the cost from");
   }

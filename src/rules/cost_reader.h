@@ -8,8 +8,8 @@
 
 namespace sluice::rules {
 
-/// Returns the default cost: for requests the cost in the call, for other types the attribute with
-/// that name.
+/// Returns the default cost: of calls with named quantities the one with the type's name; of others
+/// the cost in the call, or for other types than requests the attribute with that name.
 Cost UsualCost(std::string_view type);
 
 /// Reads `cost`. Its `max` is stored in `level`, as a synonym of `max_cost`.

@@ -18,6 +18,8 @@ namespace sluice::rules {
 namespace {
 
 /// Rows about the entries of one list: more are counted, not listed.
+// Prices are shown in USD per million units.
+constexpr std::int64_t kNanosPerMillionth = 1000;
 constexpr std::size_t kMaxEntryRows = 100;
 /// Longer values are shortened.
 constexpr std::size_t kMaxValueBytes = 400;
@@ -127,7 +129,7 @@ LimitVariants Present(LimitVariants variants) {
 }
 
 std::string TextOf(const NamedLimit& limit) {
-  return limit.reject_all ? "rejects all" : LimitText(limit.limit.numbers());
+  return limit.reject_all ? "rejects all" : LimitText(limit, limit.limit.numbers());
 }
 
 std::string TextOf(const Limits& limits) {
@@ -252,6 +254,10 @@ class Comparison {
     CompareList<Pattern>("allow", before_.allow, after_.allow, ChangeEffect::kLoosens, pattern);
     CompareList<std::string>("endpoints", before_.endpoints, after_.endpoints, ChangeEffect::kNew,
                              text);
+    const std::function<std::string(const ModelPrice&)> price = [](const ModelPrice& entry) {
+      return TextOf(entry.model) + ": " + TextOf(entry.price, kNanosPerMillionth);
+    };
+    CompareList<ModelPrice>("models", before_.models, after_.models, ChangeEffect::kNew, price);
     CompareOrder();
   }
 
@@ -391,6 +397,11 @@ class Comparison {
     Field(field + ".expires_at", TextOf(before.schedule.expires_at),
           TextOf(after.schedule.expires_at));
     Field(field + ".type", before.type, after.type);
+    const auto counted = [](const NamedLimit& limit) {
+      const bool is_usual = !limit.cost.count || *limit.cost.count == CountOf(limit.type);
+      return is_usual ? std::string() : TextOf(*limit.cost.count, limit.scale);
+    };
+    Field(field + ".count", counted(before), counted(after));
     const bool constant = before.cost.constant && after.cost.constant;
     const bool costs_more = constant && *after.cost.constant > *before.cost.constant;
     Field(field + ".cost", TextOf(before.cost), TextOf(after.cost),

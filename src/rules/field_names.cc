@@ -77,11 +77,11 @@ FieldNames NamesOf(std::string_view what,
 }  // namespace
 
 const FieldNames& FileFields() {
-  static const FieldNames names =
-      NamesOf("a rule file",
-              {{"rules", "rate_limits", "defaults", "tiers", "default_tier", "keys", "known_keys",
-                "allow", "deny", "whitelist", "blacklist", "endpoints", "default",
-                "on_store_failure", "emergency_limit", "when_full", "attributes"}});
+  static const FieldNames names = NamesOf(
+      "a rule file",
+      {{"rules", "rate_limits", "defaults", "tiers", "default_tier", "keys", "known_keys", "allow",
+        "deny", "whitelist", "blacklist", "endpoints", "default", "on_store_failure",
+        "emergency_limit", "when_full", "attributes", "quantities", "models"}});
   return names;
 }
 
@@ -100,13 +100,13 @@ const FieldNames& TierFields() {
 
 const FieldNames& RuleFields() {
   static const FieldNames names = NamesOf(
-      "a rule", {{"id",     "name",        "version",   "description",      "enabled",
-                  "order",  "final",       "shadow",    "headers",          "tier",
-                  "match",  "per",         "scope",     "attributes",       "hash_tag",
-                  "params", "limits",      "override",  "overrides",        "type",
-                  "cost",   "consistency", "priority",  "on_store_failure", "emergency_limit",
-                  "denial", "on_missing",  "when_full", "starts_at",        "expires_at",
-                  "rollout"},
+      "a rule", {{"id",      "name",        "version",   "description",      "enabled",
+                  "order",   "final",       "shadow",    "headers",          "tier",
+                  "match",   "per",         "scope",     "attributes",       "hash_tag",
+                  "params",  "limits",      "override",  "overrides",        "type",
+                  "cost",    "consistency", "priority",  "on_store_failure", "emergency_limit",
+                  "denial",  "on_missing",  "when_full", "starts_at",        "expires_at",
+                  "rollout", "count"},
                  QuantityFields()});
   return names;
 }
@@ -118,7 +118,8 @@ const FieldNames& OverrideFields() {
 
 const FieldNames& LimitFields() {
   static const FieldNames names = NamesOf(
-      "a limit", {{"name", "type", "cost", "shadow", "starts_at", "expires_at"}, QuantityFields()});
+      "a limit",
+      {{"name", "type", "cost", "count", "shadow", "starts_at", "expires_at"}, QuantityFields()});
   return names;
 }
 

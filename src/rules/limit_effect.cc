@@ -58,7 +58,7 @@ ChangeEffect EffectOf(const NamedLimit& before, const NamedLimit& after) {
   }
   const LimitNumbers& a = before.limit.numbers();
   const LimitNumbers& b = after.limit.numbers();
-  if (a.algorithm != b.algorithm) return ChangeEffect::kChanges;
+  if (a.algorithm != b.algorithm || before.scale != after.scale) return ChangeEffect::kChanges;
   const std::strong_ordering cap = b.cap <=> a.cap;
   switch (a.algorithm) {
     case Algorithm::kTokenBucket:

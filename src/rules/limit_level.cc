@@ -5,8 +5,10 @@
 #include <string>
 
 #include "algo/algorithm_info.h"
+#include "base/ascii.h"
 #include "base/decimal.h"
 #include "base/duration.h"
+#include "base/wide_math.h"
 #include "config_text/rate_text.h"
 #include "config_text/suggestion.h"
 
@@ -45,7 +47,12 @@ class LevelReader {
         limit && limit->kind != config_text::YamlKind::kSequence) {
       ReadLimit(limit);
     }
-    ReadAnchor(mapping["anchor"]);
+    if (const config_text::Field anchor = mapping["anchor"]) {
+      if (level_read_[Quantity::kAnchor]) {
+        reading_.AddError(anchor, "repeats the window of `limit`; leave one of them out");
+      }
+      ReadAnchor(anchor);
+    }
     ReadDuration(mapping.Either("ttl", "time_to_live"), Quantity::kTimeToLive, seconds(1));
     ReadAmount(mapping["max_cost"], Quantity::kMaxCost, 1);
     ReadAmount(mapping["max_settlement"], Quantity::kMaxSettlement, 1);
@@ -54,6 +61,7 @@ class LevelReader {
   }
 
   void ReadLimit(const config_text::Field& field) {
+    if (const auto money = MoneyText(field)) return ReadMoney(field, *money);
     const auto rate = field->kind == config_text::YamlKind::kScalar
                           ? config_text::ParseRate(field->text)
                           : std::optional<config_text::RateText>();
@@ -122,8 +130,90 @@ class LevelReader {
     if (anchor) Set(Quantity::kAnchor, field).anchor = *anchor;
   }
 
+  // Returns the text without the currency, if it is an amount of money.
+  static std::optional<std::string> MoneyText(const config_text::Field& field) {
+    constexpr std::string_view kCurrency = "usd";
+    if (field->kind != config_text::YamlKind::kScalar) return std::nullopt;
+    const std::size_t at = LowerCase(field->text).find(kCurrency);
+    if (at == std::string::npos) return std::nullopt;
+    std::string rest(field->text);
+    rest.replace(at, kCurrency.size(), " ");
+    return rest;
+  }
+
+  // Nano-dollars; nothing, and an error, if it is no whole number of them.
+  std::optional<std::int64_t> Nanos(const config_text::Field& field, const Decimal& dollars) {
+    constexpr int kDecimals = 9;
+    if (dollars.scale <= kDecimals && dollars.digits >= 0) {
+      const Wide nanos = Wide{dollars.digits} * PowerOfTen(kDecimals - dollars.scale);
+      if (nanos <= kMaxAmount) return static_cast<std::int64_t>(nanos);
+    }
+    reading_.AddError(field,
+                      "must be between 0 and 9007199.254740992 USD, in steps of a "
+                      "nano-dollar, found " +
+                          config_text::Shown(field->text));
+    return std::nullopt;
+  }
+
+  // An amount of money is counted in calendar windows, unless the limit names an algorithm.
+  void ReadMoney(const config_text::Field& field, std::string text) {
+    const std::optional<Anchor> calendar = TakeCalendar(text);
+    const auto rate = config_text::ParseRate(text);
+    if (!rate || (calendar && rate->period)) {
+      reading_.AddError(field, "expected an amount such as `50 USD per day`, found " +
+                                   config_text::Found(*field.node));
+      return;
+    }
+    const auto nanos = Nanos(field, rate->amount);
+    if (!nanos) return;
+    QuantityValue& given = Set(Quantity::kLimit, field);
+    given.whole = *nanos;
+    given.is_money = true;
+    if (!calendar && !rate->period) return;
+    if (const QuantityValue& window = level_read_[Quantity::kWindow]) {
+      reading_.AddError(window.field, config_text::Shown(field->text) + " of `" +
+                                          std::string(field.name) +
+                                          "` has its window already; leave this out");
+      level_read_[Quantity::kWindow] = {};
+    }
+    if (calendar) {
+      Set(Quantity::kAnchor, field).anchor = *calendar;
+    } else if (CheckDuration(field, *rate->period)) {
+      Set(Quantity::kWindow, field).duration = *rate->period;
+    }
+  }
+
+  // Removes "per month" or "/ year" from the end.
+  static std::optional<Anchor> TakeCalendar(std::string& text) {
+    const std::string lower = LowerCase(TrimBlanks(text));
+    constexpr std::array<std::pair<std::string_view, Anchor>, 2> kPeriods = {
+        {{"month", Anchor::kMonth}, {"year", Anchor::kYear}}};
+    for (const auto& [name, anchor] : kPeriods) {
+      if (!lower.ends_with(name)) continue;
+      const std::string_view before =
+          TrimBlanks(std::string_view(lower).substr(0, lower.size() - name.size()));
+      const std::size_t cut = before.ends_with('/') ? 1 : before.ends_with("per") ? 3 : 0;
+      if (cut == 0) return std::nullopt;
+      text = before.substr(0, before.size() - cut);
+      return anchor;
+    }
+    return std::nullopt;
+  }
+
   void ReadAmount(const config_text::Field& field, Quantity quantity, std::int64_t low) {
     if (!field) return;
+    if (const auto money = MoneyText(field)) {
+      const auto dollars = ParseDecimal(TrimBlanks(*money));
+      if (!dollars) {
+        reading_.AddError(
+            field, "expected an amount such as `5 USD`, found " + config_text::Found(*field.node));
+      } else if (const auto nanos = Nanos(field, *dollars); nanos && InRange(field, *nanos, low)) {
+        QuantityValue& given = Set(quantity, field);
+        given.whole = *nanos;
+        given.is_money = true;
+      }
+      return;
+    }
     const auto whole = field->kind == config_text::YamlKind::kScalar
                            ? ParseWhole(field->text)
                            : std::optional<std::int64_t>();
@@ -267,6 +357,13 @@ const LimitLevel* NamedLevels::Find(std::string_view name) const {
 }
 
 bool IsCalendar(Anchor anchor) { return anchor != Anchor::kEpoch && anchor != Anchor::kFirstHit; }
+
+std::string AnchorName(Anchor anchor) {
+  for (const auto& [name, value] : kAnchors) {
+    if (value == anchor) return std::string(name);
+  }
+  return {};
+}
 
 void LayOver(LimitLevel& weaker, const LimitLevel& stronger) {
   if (stronger[Quantity::kLimit]) {

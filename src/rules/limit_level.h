@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,6 +43,7 @@ struct QuantityValue {
   Micros duration{0};  ///< Of a rate: its period; 0 if not given.
   Algorithm algorithm = Algorithm::kTokenBucket;
   Anchor anchor = Anchor::kEpoch;
+  bool is_money = false;     ///< `whole` is in nano-dollars, written as USD.
   config_text::Field field;  ///< Not set: the level does not have the quantity.
   Level level = Level::kBuiltIn;
 
@@ -87,5 +89,7 @@ struct NamedLevels {
 void LayOver(LimitLevel& weaker, const LimitLevel& stronger);
 
 [[nodiscard]] bool IsCalendar(Anchor anchor);
+/// Returns the word for an anchor in files.
+[[nodiscard]] std::string AnchorName(Anchor anchor);
 
 }  // namespace sluice::rules

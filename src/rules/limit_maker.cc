@@ -229,9 +229,32 @@ class Maker {
   MadeLimit made_;
 };
 
+// Money is counted in calendar windows, unless an algorithm is named: "50 USD per day" is a day's.
+void ChooseCalendar(LimitLevel& level) {
+  QuantityValue& algorithm = level[Quantity::kAlgorithm];
+  const bool is_for_others =
+      algorithm.level < Level::kRule && level[Quantity::kLimit].level >= Level::kRule;
+  if (!algorithm || is_for_others) {
+    algorithm = {};
+    algorithm.algorithm = Algorithm::kFixedWindow;
+  }
+  QuantityValue& window = level[Quantity::kWindow];
+  const bool is_implied = window && window.field.node == level[Quantity::kLimit].field.node;
+  if (algorithm.algorithm != Algorithm::kFixedWindow || !is_implied || level[Quantity::kAnchor]) {
+    return;
+  }
+  const bool is_week = window.duration == Micros{hours(24 * 7)};
+  if (!is_week && window.duration != Micros{hours(24)}) return;
+  QuantityValue& anchor = level[Quantity::kAnchor];
+  anchor = window;
+  anchor.anchor = is_week ? Anchor::kWeek : Anchor::kDay;
+  window = {};
+}
+
 }  // namespace
 
 MadeLimit MakeLimit(config_text::Reading& reading, LimitLevel& level) {
+  if (level[Quantity::kLimit].is_money) ChooseCalendar(level);
   DropUseless(reading, level);
   return Maker(reading, level).Make();
 }
@@ -247,7 +270,8 @@ std::vector<Setting> SettingsOf(const LimitLevel& level) {
     const QuantityValue& given = level.given[i];
     if (!given) continue;
     // The window of "100 per minute" is not a separate field.
-    const bool implied = static_cast<Quantity>(i) == Quantity::kWindow &&
+    const auto quantity = static_cast<Quantity>(i);
+    const bool implied = (quantity == Quantity::kWindow || quantity == Quantity::kAnchor) &&
                          given.field.node == level[Quantity::kLimit].field.node;
     if (implied) continue;
     settings.push_back({std::string(given.field.name), kNames[i], std::string(given.field->text),

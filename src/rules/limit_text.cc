@@ -24,16 +24,32 @@ std::string Decimal(double number) {
   return text.data();
 }
 
+/// The unit of a limit: so many of what the store counts, and its name.
+struct Amounts {
+  std::int64_t scale = 1;
+  const char* name = "";
+
+  [[nodiscard]] std::string Text(double parts) const {
+    return Decimal(parts / static_cast<double>(scale)) + name;
+  }
+  [[nodiscard]] std::string Text(std::int64_t parts) const {
+    if (parts % scale == 0) return std::to_string(parts / scale) + name;
+    return Text(static_cast<double>(parts));
+  }
+};
+
+constexpr Amounts kDollars{.scale = kNanosPerDollar, .name = " USD"};
+
 // Per the shortest unit with at least one.
-std::string RateText(const LimitNumbers& numbers) {
+std::string RateText(const LimitNumbers& numbers, const Amounts& amounts) {
   const double per_micro =
-      static_cast<double>(numbers.rate_num) /
+      static_cast<double>(numbers.rate_num) / static_cast<double>(amounts.scale) /
       (static_cast<double>(numbers.rate_den) * static_cast<double>(numbers.interval.count()));
   const Unit* unit = &kUnits.back();
   while (unit != kUnits.data() && per_micro * static_cast<double>(unit->span.count()) < 0.9999999) {
     --unit;
   }
-  std::string text = Decimal(per_micro * static_cast<double>(unit->span.count()));
+  std::string text = Decimal(per_micro * static_cast<double>(unit->span.count())) + amounts.name;
   text += " per ";
   text += unit->name;
   if (numbers.interval != Micros{1}) text += ", every " + SpanText(numbers.interval);
@@ -72,13 +88,15 @@ std::string SpanText(Micros span) {
   return std::to_string(span.count()) + "us";
 }
 
-std::string LimitText(const LimitNumbers& numbers) {
-  const std::string cap = std::to_string(numbers.cap);
+namespace {
+
+std::string LimitText(const LimitNumbers& numbers, const Amounts& amounts) {
+  const std::string cap = amounts.Text(numbers.cap);
   switch (numbers.algorithm) {
     case Algorithm::kTokenBucket:
-      return cap + " at once, then " + RateText(numbers);
+      return cap + " at once, then " + RateText(numbers, amounts);
     case Algorithm::kLeakyBucket:
-      return RateText(numbers) + ", up to " + cap + " waiting";
+      return RateText(numbers, amounts) + ", up to " + cap + " waiting";
     case Algorithm::kFixedWindow:
       return cap + " in each " + WindowText(numbers);
     case Algorithm::kSlidingWindowLog:
@@ -90,5 +108,15 @@ std::string LimitText(const LimitNumbers& numbers) {
   }
   return {};
 }
+
+}  // namespace
+
+std::string LimitText(const LimitNumbers& numbers) { return LimitText(numbers, Amounts{}); }
+
+std::string LimitText(const NamedLimit& limit, const LimitNumbers& numbers) {
+  return LimitText(numbers, CountsMoney(limit) ? kDollars : Amounts{.scale = limit.scale});
+}
+
+std::string DollarText(std::int64_t nanos) { return kDollars.Text(nanos); }
 
 }  // namespace sluice::rules

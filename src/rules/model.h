@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <sluice/time.h>
 
 #include "config_text/position.h"
+#include "rules/count.h"
 #include "rules/schedule.h"
 
 /// The content of a valid rule file: plain values, in the order of the file. Created by `reader.h`,
@@ -45,9 +47,11 @@ struct Condition {
 
 /// The cost of a call for a limit.
 struct Cost {
-  /// Set: the cost of every call. Otherwise the attribute's value if the call has it, else the
-  /// call's own cost.
+  /// Set: the cost of every call. Otherwise, of calls with named quantities, their `count`; of
+  /// others the attribute's value if the call has it, else the call's own cost.
   std::optional<std::int64_t> constant;
+  /// Null for money, whose prices depend on the call's model.
+  std::shared_ptr<const Count> count;
   std::string attribute;                 ///< May be empty.
   std::int64_t least = 1;                ///< Minimum cost; less is raised to it.
   std::optional<std::int64_t> max_cost;  ///< A higher cost is an error.
@@ -68,7 +72,9 @@ struct Setting {
 struct NamedLimit {
   std::string name;  ///< Unique in its rule; part of its keys.
   std::string type;  ///< The unit that is counted: "requests", "tokens", …
-  Limit limit;       ///< Undefined if `reject_all`.
+  Limit limit;       ///< Undefined if `reject_all`. In parts: see `scale`.
+  /// One unit has this many parts, which the store counts: weights of a sum may be fractions.
+  std::int64_t scale = 1;
   /// A limit of 0: every call is denied, whatever the cost.
   bool reject_all = false;
   /// With `reject_all`: replaces the rule's limits if a call lacks an attribute of `per`.
@@ -84,11 +90,21 @@ struct NamedLimit {
   std::uint32_t number = 0;                      ///< Index of its counters.
 };
 
-/// Returns the maximum charge of a settlement: from the file, otherwise four times the limit.
-/// Actual usage may exceed an estimate, but not without bound. `named` may be null.
+/// The type of limits that count money, in nano-dollars.
+inline constexpr std::string_view kMoney = "usd";
+inline constexpr std::int64_t kNanosPerDollar = 1'000'000'000;
+
+[[nodiscard]] inline bool CountsMoney(const NamedLimit& limit) { return limit.type == kMoney; }
+
+/// Returns the maximum charge of a settlement, in parts: from the file, otherwise four times the
+/// limit. Actual usage may exceed an estimate, but not without bound. `named` may be null.
 [[nodiscard]] inline std::int64_t MaxSettlementOf(const NamedLimit* named, const Limit& limit) {
   constexpr std::int64_t kCapacities = 4;
-  if (named != nullptr && named->max_settlement) return *named->max_settlement;
+  if (named != nullptr && named->max_settlement) {
+    return *named->max_settlement <= kMaxAmount / named->scale
+               ? *named->max_settlement * named->scale
+               : kMaxAmount;
+  }
   return limit.cap() <= kMaxAmount / kCapacities ? limit.cap() * kCapacities : kMaxAmount;
 }
 
@@ -200,6 +216,12 @@ struct KeyTier {
   std::string tier;
 };
 
+/// The prices of models that match a pattern: nano-dollars per unit of a quantity.
+struct ModelPrice {
+  Pattern model;
+  Count price;
+};
+
 enum class DefaultAction : std::uint8_t { kAllow, kDeny };
 
 struct RuleFile {
@@ -210,6 +232,8 @@ struct RuleFile {
   std::vector<KeyTier> keys;                        ///< Exact ones win over globs, then the first.
   std::vector<Pattern> known_keys;                  ///< Empty: every key is known.
   std::vector<std::string> endpoints;               ///< Templates such as "/v1/orders/{id}".
+  std::vector<std::string> quantities;              ///< All that calls may name; sorted.
+  std::vector<ModelPrice> models;                   ///< Exact ones win over globs, then the first.
   std::vector<std::string> tiers;                   ///< Names, in the order of the file.
   std::string default_tier;                         ///< May be empty.
   DefaultAction otherwise = DefaultAction::kAllow;  ///< For calls that match no rule.

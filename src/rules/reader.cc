@@ -12,6 +12,7 @@
 #include "config_text/suggestion.h"
 #include "config_text/yaml_tree.h"
 #include "rules/attribute_checks.h"
+#include "rules/count_reader.h"
 #include "rules/denial_reader.h"
 #include "rules/endpoint_templates.h"
 #include "rules/field_names.h"
@@ -40,6 +41,12 @@ class FileReader {
     if (const config_text::Field field = mapping_["attributes"]) {
       defaults_.attributes.Declare(reading_, field);
     }
+    if (const config_text::Field field = mapping_["quantities"]) {
+      file_.quantities = ReadQuantities(reading_, field);
+    }
+    if (const config_text::Field field = mapping_["models"]) {
+      file_.models = ReadModels(reading_, field);
+    }
     ReadDefaults();
     ReadTiers();
     ReadRules("rules");
@@ -54,11 +61,13 @@ class FileReader {
           reading_.Choice<DefaultAction>(field, kDefaults).value_or(DefaultAction::kAllow);
     }
     CheckTiers();
-    CheckAttributes(reading_, defaults_.attributes, rules_);
+    CheckAttributes(reading_, defaults_.attributes, file_.quantities, rules_);
+    CheckPrices();
     WarnOfDenyingAll();
     WarnOfUnusedNames();
     CheckRules(reading_, file_, InOrder(rules_));
     TakeRules();
+    CollectQuantities(file_);
     return std::move(file_);
   }
 
@@ -225,6 +234,21 @@ class FileReader {
       reading_.AddError(field,
                         "unknown tier " + config_text::Shown(field->text) +
                             (suggestion.empty() ? "; `tiers` does not name it" : suggestion));
+    }
+  }
+
+  // Without a price every call of such a limit would be refused.
+  void CheckPrices() {
+    if (!file_.models.empty()) return;
+    for (const ReadRule& read : rules_) {
+      const LimitVariants& variants = read.rule.variants;
+      const Limits* limits = &variants.usual;
+      if (limits->empty() && !variants.by_tier.empty()) limits = &variants.by_tier.begin()->second;
+      for (const NamedLimit& limit : *limits) {
+        if (!CountsMoney(limit)) continue;
+        reading_.AddError(read.field, "counts money, but the file has no `models` with prices");
+        return;
+      }
     }
   }
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/duration.h"
 #include "config_text/suggestion.h"
 #include "rules/cost_reader.h"
+#include "rules/count_reader.h"
 #include "rules/field_names.h"
 #include "rules/limit_maker.h"
 #include "rules/schedule_reader.h"
@@ -32,9 +35,7 @@ std::string NameOf(const std::string& type, const LimitLevel& level) {
   const QuantityValue& anchor = level[Quantity::kAnchor];
   const QuantityValue& window = level[Quantity::kWindow];
   if (level[Quantity::kAlgorithm].algorithm == Algorithm::kConcurrency) return type + "_in_flight";
-  if (anchor && IsCalendar(anchor.anchor)) {
-    return type + "_per_" + std::string(anchor.field->text);
-  }
+  if (anchor && IsCalendar(anchor.anchor)) return type + "_per_" + AnchorName(anchor.anchor);
   return window ? type + "_per_" + DurationName(window.duration) : type;
 }
 
@@ -95,6 +96,9 @@ std::optional<Limit> ReadLoneLimit(config_text::Reading& reading, const config_t
       field->kind == config_text::YamlKind::kScalar
           ? ReadLimitText(reading, field, Level::kRule)
           : ReadLimitLevel(config_text::Mapping(reading, field, NumbersFields()), Level::kRule);
+  if (level[Quantity::kLimit].is_money) {
+    reading.AddError(field, "can't be money; limits that count money have their share of it");
+  }
   const MadeLimit made = MakeLimit(reading, level);
   if (reading.errors() > before) return std::nullopt;
   if (made.reject_all) {
@@ -112,11 +116,8 @@ bool RuleLimits::Read(const config_text::Mapping& rule, const config_text::Field
     const config_text::Mapping mapping(reading_, params, NumbersFields());
     Join(reading_, all_, ReadLimitLevel(mapping, Level::kRule));
   }
-  std::string_view type = "requests";
-  if (const config_text::Field field = rule["type"])
-    type = reading_.Text(field, "a name").value_or(type);
-  const config_text::Field cost_field = rule["cost"];
-  const Cost cost = cost_field ? ReadCost(reading_, cost_field, all_) : Cost{};
+  Spec of_rule{.field = rule_field, .type = std::string(kRequests), .cost = UsualCost(kRequests)};
+  ReadCounting(rule, of_rule, all_);
 
   config_text::Field list = rule["limits"];
   if (const config_text::Field limit = rule["limit"];
@@ -124,10 +125,7 @@ bool RuleLimits::Read(const config_text::Mapping& rule, const config_text::Field
     list = rule.Either("limits", "limit");
   }
   if (!list) {
-    specs_.push_back({.field = rule_field,
-                      .cost_field = cost_field,
-                      .type = std::string(type),
-                      .cost = cost_field ? cost : UsualCost(type)});
+    specs_.push_back(std::move(of_rule));
   } else {
     for (const Quantity quantity : kAmounts) {
       if (!all_[quantity]) continue;
@@ -142,18 +140,42 @@ bool RuleLimits::Read(const config_text::Mapping& rule, const config_text::Field
       reading_.AddError(list, "has " + std::to_string(items.size()) + " limits; at most " +
                                   std::to_string(kMaxLimitsPerCall) + " can match a call");
     }
-    for (const config_text::Field& item : items) ReadItem(item, type, cost, cost_field);
+    for (const config_text::Field& item : items) ReadItem(item, of_rule);
   }
+  for (Spec& spec : specs_) FindMoney(spec);
   return reading_.errors() == before && FindNames();
 }
 
-bool RuleLimits::ReadItem(const config_text::Field& item, std::string_view type, const Cost& cost,
-                          const config_text::Field& cost_field) {
-  Spec& spec = specs_.emplace_back();
+// Reads what a limit counts, where the mapping says it.
+void RuleLimits::ReadCounting(const config_text::Mapping& mapping, Spec& spec, LimitLevel& level) {
+  if (const config_text::Field field = mapping["type"]) {
+    spec.type = reading_.Text(field, "a name").value_or(kRequests);
+    spec.has_type = true;
+    if (!spec.cost_field && !spec.count_field) spec.cost = UsualCost(spec.type);
+  }
+  const config_text::Field cost = mapping["cost"];
+  const config_text::Field count = mapping["count"];
+  if (cost && count) {
+    reading_.AddNameError(count, "contradicts `cost` on line " + std::to_string(cost.key.line) +
+                                     "; leave one of them out");
+  } else if (cost) {
+    spec.cost = ReadCost(reading_, cost, level);
+    spec.cost_field = cost;
+    spec.count_field = {};
+    spec.scale = 1;
+  } else if (count) {
+    ReadCountResult read = ReadCount(reading_, count);
+    spec.cost = UsualCost(spec.type);
+    spec.cost.count = std::make_shared<const Count>(std::move(read.count));
+    spec.scale = read.scale;
+    spec.count_field = count;
+    spec.cost_field = {};
+  }
+}
+
+bool RuleLimits::ReadItem(const config_text::Field& item, const Spec& of_rule) {
+  Spec& spec = specs_.emplace_back(of_rule);
   spec.field = item;
-  spec.type = type;
-  spec.cost = cost_field ? cost : UsualCost(type);
-  spec.cost_field = cost_field;
   spec.name = item.index == config_text::Field::kNoItem ? item.name : std::string_view();
   if (item->kind == config_text::YamlKind::kScalar) {
     spec.own = ReadLimitText(reading_, item, Level::kRule);
@@ -162,17 +184,10 @@ bool RuleLimits::ReadItem(const config_text::Field& item, std::string_view type,
   const config_text::Mapping mapping(reading_, item, LimitFields());
   if (!mapping.ok()) return false;
   spec.own = ReadLimitLevel(mapping, Level::kRule);
-  if (const config_text::Field field = mapping["type"]) {
-    spec.type = reading_.Text(field, "a name").value_or("requests");
-    if (!cost_field) spec.cost = UsualCost(spec.type);
-  }
+  ReadCounting(mapping, spec, spec.own);
   spec.schedule = ReadSchedule(mapping);
   if (const config_text::Field field = mapping["shadow"]) {
     spec.shadow = reading_.Flag(field).value_or(false);
-  }
-  if (const config_text::Field field = mapping["cost"]) {
-    spec.cost = ReadCost(reading_, field, spec.own);
-    spec.cost_field = field;
   }
   if (const config_text::Field field = mapping["name"]) {
     if (!spec.name.empty())
@@ -180,6 +195,60 @@ bool RuleLimits::ReadItem(const config_text::Field& item, std::string_view type,
     spec.name = reading_.Text(field, "a name").value_or("");
   }
   return true;
+}
+
+// A limit counts money if its type says so, or its amount.
+void RuleLimits::FindMoney(Spec& spec) {
+  const bool is_amount = spec.own[Quantity::kLimit].is_money || all_[Quantity::kLimit].is_money;
+  if (is_amount && !spec.has_type) spec.type = kMoney;
+  if (spec.type != kMoney) return;
+  for (const config_text::Field& field : {spec.cost_field, spec.count_field}) {
+    if (field) reading_.AddNameError(field, "is of no use to money, which `models` has prices for");
+  }
+  spec.cost = UsualCost(kMoney);
+}
+
+// Money and other units must not be mixed up, at whatever level a number is.
+void RuleLimits::CheckMoney(const Spec& spec, LimitLevel& level) {
+  const bool is_money = spec.type == kMoney;
+  for (const Quantity quantity :
+       {Quantity::kLimit, Quantity::kMaxCost, Quantity::kMaxSettlement, Quantity::kCapacity,
+        Quantity::kRefillRate, Quantity::kBurstAllowance}) {
+    QuantityValue& given = level[quantity];
+    if (!given || given.is_money == is_money) continue;
+    const bool is_zero = quantity == Quantity::kLimit && given.whole == 0;
+    if (is_zero) continue;
+    if (given.level < Level::kRule) {  // For other limits.
+      given = {};
+    } else if (!is_money) {
+      reading_.AddError(given.field, "is an amount of money, but the limit " +
+                                         config_text::Shown(spec.name) + " counts " +
+                                         config_text::Shown(spec.type));
+    } else {
+      reading_.AddError(given.field, "the limit " + config_text::Shown(spec.name) +
+                                         " counts money; write `limit: 50 USD per day`, or an "
+                                         "amount such as `5 USD`");
+    }
+  }
+}
+
+// The limit in parts of its unit.
+Limit RuleLimits::Scaled(const Spec& spec, const Limit& limit) {
+  if (spec.scale == 1) return limit;
+  LimitNumbers numbers = limit.numbers();
+  if (numbers.algorithm == Algorithm::kConcurrency) {
+    reading_.AddError(spec.count_field, "must be whole numbers: slots have no fractions");
+    return limit;
+  }
+  if (numbers.cap <= kMaxAmount / spec.scale && numbers.rate_num <= kMaxAmount / spec.scale) {
+    numbers.cap *= spec.scale;
+    numbers.rate_num *= spec.scale;
+    if (const auto scaled = Limit::FromNumbers(numbers)) return *scaled;
+  }
+  reading_.AddError(spec.count_field, "counts in parts of 1/" + std::to_string(spec.scale) +
+                                          ", and so many don't fit into the limit; use fewer "
+                                          "decimals, or a smaller limit");
+  return limit;
 }
 
 bool RuleLimits::FindNames() {
@@ -236,6 +305,7 @@ RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const Levels& leve
     // An absent limit is never asked; it has some numbers because it has a place among the others.
     LimitLevel level = LevelsOf(
         spec, tier, is_absent ? Levels{.from = nullptr, .stronger = levels.stronger} : levels);
+    CheckMoney(spec, level);
     MadeLimit limit = MakeLimit(reading_, level);
     if (!limit.limit) {
       made.limits.reset();
@@ -243,16 +313,18 @@ RuleLimits::Made RuleLimits::MakeFor(const NamedLevels* tier, const Levels& leve
       continue;
     }
     if (!made.limits) continue;
-    NamedLimit& named = made.limits->emplace_back(NamedLimit{.name = spec.name,
-                                                             .type = spec.type,
-                                                             .limit = *limit.limit,
-                                                             .reject_all = limit.reject_all,
-                                                             .shadow = spec.shadow,
-                                                             .is_absent = is_absent,
-                                                             .schedule = spec.schedule,
-                                                             .window = limit.window,
-                                                             .cost = spec.cost,
-                                                             .settings = SettingsOf(level)});
+    NamedLimit& named = made.limits->emplace_back(
+        NamedLimit{.name = spec.name,
+                   .type = spec.type,
+                   .limit = limit.reject_all ? *limit.limit : Scaled(spec, *limit.limit),
+                   .scale = spec.scale,
+                   .reject_all = limit.reject_all,
+                   .shadow = spec.shadow,
+                   .is_absent = is_absent,
+                   .schedule = spec.schedule,
+                   .window = limit.window,
+                   .cost = spec.cost,
+                   .settings = SettingsOf(level)});
     if (level[Quantity::kMaxCost]) named.cost.max_cost = level[Quantity::kMaxCost].whole;
     if (level[Quantity::kMaxSettlement]) {
       named.max_settlement = level[Quantity::kMaxSettlement].whole;
@@ -269,7 +341,7 @@ void RuleLimits::CheckCost(const Spec& spec, const NamedLimit& limit) {
     reading_.AddError(spec.cost_field,
                       "is at least " + std::to_string(least) +
                           ", more than `max_cost` allows: " + std::to_string(*limit.cost.max_cost));
-  } else if (!limit.reject_all && least > limit.limit.cap()) {
+  } else if (!limit.reject_all && least > limit.limit.cap() / limit.scale) {
     reading_.AddError(spec.cost_field,
                       "rejects every call: each takes " + std::to_string(least) + ", and at most " +
                           std::to_string(limit.limit.cap()) +

@@ -56,9 +56,12 @@ class RuleLimits {
   struct Spec {
     std::string name{};        ///< Empty: not given.
     config_text::Field field;  ///< Its field in the rule.
-    config_text::Field cost_field;
-    std::string type;
-    Cost cost;
+    config_text::Field cost_field{};
+    config_text::Field count_field{};
+    std::string type{};
+    bool has_type = false;  ///< The file says it.
+    Cost cost{};
+    std::int64_t scale = 1;
     LimitLevel own{};
     bool shadow = false;
     Schedule schedule{};
@@ -68,8 +71,11 @@ class RuleLimits {
     std::string missing{};
   };
 
-  bool ReadItem(const config_text::Field& item, std::string_view type, const Cost& cost,
-                const config_text::Field& cost_field);
+  bool ReadItem(const config_text::Field& item, const Spec& of_rule);
+  void ReadCounting(const config_text::Mapping& mapping, Spec& spec, LimitLevel& level);
+  void FindMoney(Spec& spec);
+  void CheckMoney(const Spec& spec, LimitLevel& level);
+  Limit Scaled(const Spec& spec, const Limit& limit);
   bool FindNames();
   Made MakeFor(const NamedLevels* tier, const Levels& levels);
   [[nodiscard]] bool IsAbsent(const Spec& spec, const NamedLevels* from) const;

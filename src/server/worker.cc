@@ -23,6 +23,13 @@ api::RequestLimitBounds BoundsOf(const settings::Config& config) {
           .max_slots = static_cast<std::int64_t>(config.request_limits.max_slots)};
 }
 
+api::ReceiptOptions ReceiptOptionsOf(const Shared& shared) {
+  const settings::ReceiptSettings& receipts = shared.config.receipts;
+  return {.secret = shared.receipt_secret,
+          .lifetime = receipts.lifetime,
+          .max_settled_per_key = static_cast<std::uint32_t>(receipts.max_settled_per_key)};
+}
+
 api::HttpOptions HttpOptionsOf(const Shared& shared) {
   const settings::Config& config = shared.config;
   api::HttpOptions options;
@@ -34,11 +41,9 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   options.retry_after_jitter_percent = static_cast<int>(config.http.retry_after_jitter_percent);
   options.limits_in_requests = config.http.limits_in_requests;
   options.request_limits = BoundsOf(config);
-  options.receipt_secret = shared.receipt_secret;
+  options.receipts = ReceiptOptionsOf(shared);
   options.denial_id_in_body = config.denials.id_in_body;
   options.denial_id_in_header = config.denials.id_in_header;
-  options.receipt_lifetime = config.receipts.lifetime;
-  options.max_settled_per_key = static_cast<std::uint32_t>(config.receipts.max_settled_per_key);
   for (const auto& [header, attribute] : config.forward_auth.headers) {
     options.proxy_headers.push_back({.header = header, .attribute = attribute});
   }
@@ -49,7 +54,8 @@ api::HttpOptions HttpOptionsOf(const Shared& shared) {
   return options;
 }
 
-api::GrpcOptions GrpcOptionsOf(const settings::Config& config) {
+api::GrpcOptions GrpcOptionsOf(const Shared& shared) {
+  const settings::Config& config = shared.config;
   return {.deadline = config.grpc.deadline,
           .max_message_bytes = config.grpc.max_message_bytes,
           .max_decompressed_bytes = config.grpc.max_decompressed_bytes,
@@ -60,7 +66,8 @@ api::GrpcOptions GrpcOptionsOf(const settings::Config& config) {
           .max_connection_age = config.grpc.max_connection_age,
           .max_connection_age_grace = config.grpc.max_connection_age_grace,
           .keepalive_interval = config.grpc.keepalive_interval,
-          .keepalive_timeout = config.grpc.keepalive_timeout};
+          .keepalive_timeout = config.grpc.keepalive_timeout,
+          .receipts = ReceiptOptionsOf(shared)};
 }
 
 api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
@@ -107,8 +114,8 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       envoy_(shared.envoy, EnvoyOptionsOf(shared.config)),
       http_(*this, HttpOptionsOf(shared)),
       resp_(*this, shared.config.limits.pipelined, BoundsOf(shared.config),
-            shared.config.negative_hits),
-      grpc_(*this, GrpcOptionsOf(shared.config)) {
+            shared.config.negative_hits, ReceiptOptionsOf(shared)),
+      grpc_(*this, GrpcOptionsOf(shared)) {
   identifier_.Get();
   reader_.Get();
   static_cast<void>(rules_mark());  // So that the first denial need not find it.

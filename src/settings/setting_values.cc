@@ -83,9 +83,8 @@ const EnumNames<RulesSource>& NamesOf(RulesSource) {
 const EnumNames<HeaderStyle>& NamesOf(HeaderStyle) {
   static const EnumNames<HeaderStyle> names = [] {
     EnumNames<HeaderStyle> all;
-    for (const HeaderStyle style :
-         {HeaderStyle::kXRateLimit, HeaderStyle::kDraft6, HeaderStyle::kDraft7,
-          HeaderStyle::kDraft10, HeaderStyle::kNone}) {
+    for (std::size_t i = 0; i < kHeaderStyleCount; ++i) {
+      const auto style = static_cast<HeaderStyle>(i);
       all.emplace_back(NameOf(style), style);
     }
     return all;

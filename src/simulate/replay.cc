@@ -142,7 +142,7 @@ SimulatedDecision Replay::DecideLimits(const TraceRow& row, WallTime now) {
     use.key = matched.key;
     use.limit = LimitOf(matched);
     if (change != nullptr && !is_unlimited) {
-      const auto adjusted = match::AdjustedLimit(*use.limit, change->entry);
+      const auto adjusted = match::AdjustedLimit(*use.limit, change->entry, matched.limit->scale);
       if (adjusted) use.limit = &adjusted_.emplace_back(*adjusted);
     }
     use.cost = matched.cost;

@@ -91,6 +91,8 @@ void Check(StoreCall& call, std::span<EvaluatedKey* const> subjects) {
     if (call.operation == Operation::kCheck) {
       TakeUse(use, subject,
               call.allowed ? TakenBy(use) : CountedWhenDenied(use, subject.state, call.now));
+      // A later charge counts where the call has looked.
+      if (call.allowed && use.only_looks) use.receipt.at = subject.state.at;
     }
     if (!call.allowed) use.verdict.delay = Micros{0};
     ShowState(use.limit->numbers(), call.now, subject.state, use.verdict);
@@ -109,17 +111,20 @@ void Grant(KeyUse& use, EvaluatedKey& subject, WallTime now) {
 
 // A refund goes to the limit first, then to the grant.
 void Adjust(KeyUse& use, EvaluatedKey& subject, WallTime now) {
-  if (Settlement* const settlement = use.settlement) {
-    if (settlement->repeated) return;
-    settlement->total = use.cost;
-    if (settlement->expires <= now) return;
+  const Receipt& taken = use.receipt;
+  std::int64_t cost = use.cost;
+  std::int64_t charged = taken.amount + taken.from_grant;
+  if (const Settlement* const settlement = use.settlement) {
+    if (settlement->expires <= now) Settle(use, nullptr);
+    if (settlement->repeated || settlement->expires <= now) return;
+    cost = settlement->total;
+    charged = settlement->charged;
   }
   const LimitNumbers& limit = use.limit->numbers();
-  const Receipt& taken = use.receipt;
   State& state = subject.state;
-  const std::int64_t kept_of_grant = std::min(taken.from_grant, use.cost);
-  const std::int64_t kept_of_limit = use.cost - kept_of_grant;
-  algo::Adjust(limit, state, taken.at, kept_of_limit - taken.amount);
+  const std::int64_t kept_of_grant = std::min(taken.from_grant, cost);
+  const std::int64_t kept_of_limit = cost - kept_of_grant;
+  algo::Adjust(limit, state, taken.at, kept_of_limit - (charged - taken.from_grant));
   if (taken.grant_expires == WallTime{} || taken.grant_expires > now) {
     algo::AddGrant(state, taken.from_grant - kept_of_grant, taken.grant_expires);
   }
@@ -211,6 +216,29 @@ std::optional<ErrorCode> Refusal(StoreCall& call) {
   }
   if (AnyContradictEachOther(call.uses)) return ErrorCode::kInvalidLimit;
   return std::nullopt;
+}
+
+SettlementMark Settle(const KeyUse& use, const SettlementMark* mark) {
+  Settlement& settlement = *use.settlement;
+  settlement.charged = mark != nullptr ? mark->total : use.receipt.amount + use.receipt.from_grant;
+  settlement.repeated = mark != nullptr && mark->step != SettlementStep::kPartial;
+  if (settlement.repeated) {
+    settlement.total = mark->total;
+    settlement.ended_by = mark->step;
+    return *mark;
+  }
+  switch (settlement.step) {
+    case SettlementStep::kFinal:
+      settlement.total = use.cost;
+      break;
+    case SettlementStep::kPartial:
+      settlement.total = std::max(settlement.charged, use.cost);
+      break;
+    case SettlementStep::kMove:
+      settlement.total = settlement.charged;
+      break;
+  }
+  return {.total = settlement.total, .step = settlement.step};
 }
 
 void Decide(StoreCall& call, std::span<EvaluatedKey* const> subjects) {

@@ -54,9 +54,12 @@ inline bool IsCallError(ErrorCode error) {
          error == ErrorCode::kInvalidLimit || error == ErrorCode::kNotSupported;
 }
 
+/// Sets the results of a use's settlement, given the receipt's mark (null: none). Returns the mark
+/// to keep.
+SettlementMark Settle(const KeyUse& use, const SettlementMark* mark);
+
 /// Runs the call (any operation but kReset and kInspect) on its keys, one for each use, and sets
-/// its results. Precondition: settlements of receipts that were settled before are marked
-/// `repeated`.
+/// its results. Precondition: settlements have their results (Settle), unless they have expired.
 void Decide(StoreCall& call, std::span<EvaluatedKey* const> subjects);
 
 /// Returns the verdict of a peek at the key.

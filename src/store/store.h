@@ -35,6 +35,21 @@ struct Lending {
   algo::lease::Grant grant;  ///< Result of kFetch.
 };
 
+/// What a settlement does to the charge of its receipt.
+enum class SettlementStep : std::uint8_t {
+  kFinal,    ///< Corrects it to the adjustment's `cost`. Later steps have no effect.
+  kPartial,  ///< Raises it to `cost`, a running total; never lowers it.
+  kMove,     ///< Leaves it to another receipt. Later steps of this one have no effect.
+};
+
+/// The last step of a receipt, and the charge since then.
+struct SettlementMark {
+  std::int64_t total = 0;
+  SettlementStep step = SettlementStep::kFinal;
+
+  friend bool operator==(const SettlementMark&, const SettlementMark&) = default;
+};
+
 /// Makes an adjustment idempotent: it takes effect once per receipt and key. The store remembers
 /// the settled total until the receipt expires.
 struct Settlement {
@@ -46,9 +61,12 @@ struct Settlement {
   /// Maximum number of remembered totals per key; beyond it the call fails with
   /// kTooManySettlements.
   std::uint32_t max_per_key = kMaxPerKey;
-  /// Results. The total in effect: the `cost` of the adjustment that took effect.
+  SettlementStep step = SettlementStep::kFinal;
+  /// Results. The charge in effect, and the charge before this adjustment.
   std::int64_t total = 0;
-  bool repeated = false;  ///< The receipt was settled before; this adjustment had no effect.
+  std::int64_t charged = 0;
+  bool repeated = false;  ///< The receipt was settled or moved before; this had no effect.
+  SettlementStep ended_by = SettlementStep::kFinal;  ///< Of a repeated one: kFinal or kMove.
 };
 
 /// The capacity of a bounded store that a new key may use.

@@ -17,6 +17,7 @@ from support.certificates import Authority
 from support.environment import TIMEOUT, skip_all, wait_until
 from support.files import replace_file
 from support.http1 import Upstream
+from support.llm_provider import LlmProvider
 from support.ports import free_port
 from support.redis_servers import RedisServer
 from support.sluice import Server, ServerTest
@@ -249,6 +250,33 @@ class TwoEnvoys(ServerTest):
 
 
 class TheExample(ServerTest):
+    def test_tokens_of_the_example_for_language_models_are_counted(self):
+        """Of whole and streamed responses, when they are done; the next call is denied once nothing is left."""
+        provider = self.enterContext(LlmProvider(answer_tokens=900))
+        limits = (ROOT / "examples/llm-envoy/config/llm.yaml").read_text(encoding="utf-8")
+        (self.folder / "config").mkdir()
+        (self.folder / "config" / "llm.yaml").write_text(limits.replace("unit: minute", "unit: year"), encoding="utf-8")
+        sluice = self.serve("--envoy-config", self.folder / "config")
+        ports = {8081: sluice.grpc, 9000: provider.port}
+        envoy = self.enterContext(Envoy(ROOT / "examples/llm-envoy/envoy.yaml", ports))
+        statuses = []
+
+        def call(number):
+            stream = {"stream": True, "stream_options": {"include_usage": True}} if number % 2 else {}
+            body = {"model": "small", "messages": [{"role": "user", "content": "word " * 100}], **stream}
+            response = http1.request(
+                envoy.ports[8000], "POST", "/v1/chat/completions", body, {"Authorization": "Bearer sk-1"}, timeout=2 * TIMEOUT
+            )
+            statuses.append(response.status)
+            return response.status
+
+        # 20 calls of 1000 tokens are the limit; a report comes after its response, so some more may pass.
+        number = 0
+        while number < 58 and call(number) == 200:
+            number += 1
+        self.assertEqual(statuses[-1], 429, statuses)
+        self.assertGreaterEqual(provider.calls, 20)
+
     def test_it_limits_as_its_readme_says(self):
         upstream = self.enterContext(Upstream())
         sluice = self.serve("--envoy-config", ROOT / "examples/envoy/config")

@@ -22,7 +22,7 @@ class BrowserSessionTest : public testing::HttpTest {
   void SetUp() override {
     services_.token = "a-token-of-enough-length";
     peer_ = {.address = "127.0.0.1", .is_local = true, .ip = ParseAddress("127.0.0.1")};
-    options_.receipt_secret = "a secret";
+    options_.receipts.secret = "a secret";
   }
 
   Heard LogIn(std::string_view token, std::string_view headers = {}) {
@@ -117,7 +117,7 @@ TEST_F(BrowserSessionTest, AForgedOrForeignCookieIsNoSession) {
   std::string forged = cookie;
   forged[forged.size() - 10] = forged[forged.size() - 10] == 'A' ? 'B' : 'A';
   EXPECT_EQ(Get("/admin/rules", forged).status, 401);
-  options_.receipt_secret = "the secret of another server";
+  options_.receipts.secret = "the secret of another server";
   Start();
   EXPECT_EQ(Get("/admin/rules", cookie).status, 401);
 }

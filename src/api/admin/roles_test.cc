@@ -98,6 +98,7 @@ const std::map<std::string_view, Role>& Expected() {
       {"POST /api/v1/rate-limit/renew", kChecker},
       {"DELETE /api/v1/rate-limit/reset", kOperator},
       {"POST /api/v1/rate-limit/settle", kChecker},
+      {"POST /api/v1/rate-limit/extend", kChecker},
       {"GET /dashboard", kNone},
       {"GET /dashboard/", kNone},
       {"GET /dashboard/assets/{bundle}/{file}", kNone},

@@ -115,7 +115,8 @@ EnvoyStatus EnvoyCheck::StatusOf(std::size_t descriptor) const {
     status.unit = row.node->unit;
     status.name = row.node->name;
   } else if (row.matched.rule != nullptr) {
-    status.requests_per_unit = RejectsAll(row.matched) ? 0 : Clamped(row.limit->cap());
+    status.requests_per_unit =
+        RejectsAll(row.matched) ? 0 : Clamped(row.limit->cap() / row.matched.limit->scale);
     status.unit = envoy::UnitOf(row.matched.limit->window);
     status.name = row.matched.rule->id;
   }

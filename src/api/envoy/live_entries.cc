@@ -81,7 +81,8 @@ void EnvoyCheck::AddAdjusted(const Row& row, const EntryTarget& target, match::M
       }
     } else if (change != nullptr && !target.rejects_all) {
       const Limit& limit = matched.limit != nullptr ? matched.limit->limit : *row.own;
-      adjusted = match::AdjustedLimit(limit, change->entry);
+      adjusted = match::AdjustedLimit(limit, change->entry,
+                                      matched.limit != nullptr ? matched.limit->scale : 1);
       if (adjusted) used = change;
     }
   }

@@ -20,12 +20,17 @@ namespace sluice::api {
 class GrpcLoop {
  public:
   GrpcLoop(ServerServices& services, const GrpcOptions& options)
-      : services_(services), options_(options), batch_(services, Protocol::kGrpc) {}
+      : services_(services),
+        options_(options),
+        receipts_(options.receipts.secret, options.receipts.lifetime),
+        batch_(services, Protocol::kGrpc) {}
   GrpcLoop(const GrpcLoop&) = delete;
   GrpcLoop& operator=(const GrpcLoop&) = delete;
 
   [[nodiscard]] ServerServices& services() { return services_; }
   [[nodiscard]] const GrpcOptions& options() const { return options_; }
+
+  [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
 
   /// An empty call. It is given back for the next message.
   [[nodiscard]] std::unique_ptr<GrpcCall> Take() { return calls_.Take(*this); }
@@ -52,6 +57,7 @@ class GrpcLoop {
  private:
   ServerServices& services_;
   const GrpcOptions options_;
+  ReceiptSigner receipts_;
   wire::Http2Memory memory_;
   wire::Gzip gzip_;
   std::string room_;

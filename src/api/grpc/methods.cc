@@ -15,6 +15,22 @@ constexpr auto kMethods = std::to_array<GrpcMethod>({
      AskReflection, nullptr},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GrpcKind::kDialogue,
      AskReflection, nullptr},
+    {"/sluice.v1.Limiter/Acquire", GrpcKind::kUnary, AskLimiterAcquire, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Cancel", GrpcKind::kUnary, AskLimiterCancel, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Check", GrpcKind::kUnary, AskLimiterCheck, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/CheckBatch", GrpcKind::kUnary, AskLimiterBatch, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Extend", GrpcKind::kUnary, AskLimiterExtend, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Release", GrpcKind::kUnary, AskLimiterRelease, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Renew", GrpcKind::kUnary, AskLimiterRenew, nullptr,
+     identity::Role::kChecker},
+    {"/sluice.v1.Limiter/Settle", GrpcKind::kUnary, AskLimiterSettle, nullptr,
+     identity::Role::kChecker},
 });
 
 static_assert(std::ranges::is_sorted(kMethods, {}, &GrpcMethod::path));

@@ -46,6 +46,17 @@ void PollHealth(GrpcCall& call);
 
 void AskShouldRateLimit(GrpcCall& call, std::string_view message);
 
+// ---- sluice.v1.Limiter (limiter_service.cc).
+
+void AskLimiterAcquire(GrpcCall& call, std::string_view message);
+void AskLimiterBatch(GrpcCall& call, std::string_view message);
+void AskLimiterCancel(GrpcCall& call, std::string_view message);
+void AskLimiterCheck(GrpcCall& call, std::string_view message);
+void AskLimiterExtend(GrpcCall& call, std::string_view message);
+void AskLimiterRelease(GrpcCall& call, std::string_view message);
+void AskLimiterRenew(GrpcCall& call, std::string_view message);
+void AskLimiterSettle(GrpcCall& call, std::string_view message);
+
 // ---- grpc.reflection.v1 and v1alpha, whose messages are the same (grpc_reflection.cc).
 
 void AskReflection(GrpcCall& call, std::string_view message);

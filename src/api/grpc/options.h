@@ -5,6 +5,8 @@
 
 #include <sluice/time.h>
 
+#include "api/receipt_text.h"
+
 namespace sluice::api {
 
 struct GrpcMethod;
@@ -28,6 +30,7 @@ struct GrpcOptions {
   /// A client that is quiet for so long is pinged; one that does not answer in time is gone.
   Micros keepalive_interval = std::chrono::minutes(2);
   Micros keepalive_timeout = std::chrono::seconds(20);
+  ReceiptOptions receipts{};
   /// The table of methods.
   const GrpcMethod* (*find_method)(std::string_view path) = FindGrpcMethod;
 };

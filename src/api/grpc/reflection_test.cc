@@ -80,7 +80,7 @@ TEST_F(GrpcReflectionTest, ListsTheServices) {
   EXPECT_THAT(Ask(kListServices, "*").services,
               ElementsAre("envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health",
                           "grpc.reflection.v1.ServerReflection",
-                          "grpc.reflection.v1alpha.ServerReflection"));
+                          "grpc.reflection.v1alpha.ServerReflection", "sluice.v1.Limiter"));
 }
 
 TEST_F(GrpcReflectionTest, EveryMethodIsInAFile) {

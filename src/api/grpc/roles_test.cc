@@ -28,6 +28,14 @@ const std::map<std::string_view, Role>& Expected() {
       {"/grpc.health.v1.Health/Watch", Role::kNone},
       {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Role::kNone},
       {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Role::kNone},
+      {"/sluice.v1.Limiter/Acquire", Role::kChecker},
+      {"/sluice.v1.Limiter/Cancel", Role::kChecker},
+      {"/sluice.v1.Limiter/Check", Role::kChecker},
+      {"/sluice.v1.Limiter/CheckBatch", Role::kChecker},
+      {"/sluice.v1.Limiter/Extend", Role::kChecker},
+      {"/sluice.v1.Limiter/Release", Role::kChecker},
+      {"/sluice.v1.Limiter/Renew", Role::kChecker},
+      {"/sluice.v1.Limiter/Settle", Role::kChecker},
   };
   return expected;
 }

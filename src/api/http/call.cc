@@ -9,8 +9,6 @@ void HttpCall::Clear() {
   answer = nullptr;
   wants_problem = false;
   amount = 0;
-  is_capped = false;
-  was_settled = false;
   labels.clear();
   is_long = false;
   work = nullptr;

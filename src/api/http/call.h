@@ -31,8 +31,6 @@ struct HttpCall final : CheckCall {
 
   bool wants_problem = false;       ///< The client prefers application/problem+json.
   std::int64_t amount = 0;          ///< Settlements, grants: how much; rollbacks: to which version.
-  bool is_capped = false;           ///< Settlements: some limit takes less than `amount`.
-  bool was_settled = false;         ///< Settlements: for some limit, another total holds.
   std::vector<std::string> labels;  ///< Descriptors: how the answer of each begins.
   bool is_long = false;
   /// Starts work of the server that is done elsewhere, before the call's checks if it has some. It

@@ -32,7 +32,8 @@ void AnswerCaller(HttpCall& call, Reader reader, std::string_view body, std::str
   const bool passes = answer.status == 200;
   const std::string_view id = passes ? std::string_view() : loop.DenialIdOf(check);
   const bool in_body = loop.options().denial_id_in_body;
-  const Denial denial(check, answer, call.wants_problem, in_body ? id : std::string_view());
+  const Denial denial(check, answer, call.wants_problem, in_body ? id : std::string_view(),
+                      loop.options().header_style);
   wire::HttpResponse response =
       Begin(loop, call.response_options, reader, passes ? 200 : denial.status(), out);
   const Micros wait = WaitOf(check);

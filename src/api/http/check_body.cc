@@ -181,9 +181,50 @@ bool ReadCost(JsonFields& fields, CheckRequest& check) {
   return !fields.failed();
 }
 
+std::optional<std::vector<UsedQuantity>> ReadUse(JsonFields& fields) {
+  auto use = fields.Object("use");
+  if (!use) return std::nullopt;
+  std::vector<UsedQuantity> quantities;
+  for (const JsonValue field : use->object()) {
+    if (quantities.size() == rules::kMaxQuantities) {
+      use->Fail(ProblemCode::kInvalidField, "",
+                "has more than " + std::to_string(rules::kMaxQuantities) + " quantities");
+      return std::nullopt;
+    }
+    if (IsTwice(use->object(), field.name())) {
+      use->Fail(ProblemCode::kDuplicateField, field.name(), "is there twice");
+      return std::nullopt;
+    }
+    const auto amount = use->Whole(field.name(), 0, kMaxAmount, ProblemCode::kInvalidField);
+    if (!amount) return std::nullopt;
+    quantities.push_back({field.name(), *amount});
+  }
+  return quantities;
+}
+
+namespace {
+
+// By rules: the limits of requests have nothing but a cost.
+bool ReadQuantifiedCheck(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part& part) {
+  for (const std::string_view other : {"cost", "limit"}) {
+    if (!fields.Has(other)) continue;
+    return fields.Fail(ProblemCode::kInvalidField, other, "can't be combined with `use`");
+  }
+  const auto use = ReadUse(fields);
+  if (!use) return false;
+  part.check.SetByQuantity();
+  for (const UsedQuantity& quantity : *use) {
+    part.check.AddQuantity(quantity.name, quantity.amount);
+  }
+  return ReadCaller(exchange, fields, part) && !fields.failed();
+}
+
+}  // namespace
+
 bool ReadCheck(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part& part) {
-  if (!fields.Only({"attributes", "cost", "key", "limit", "receipt"})) return false;
+  if (!fields.Only({"attributes", "cost", "key", "limit", "receipt", "use"})) return false;
   part.gives_receipt = fields.Bool("receipt").value_or(true);
+  if (fields.Has("use")) return ReadQuantifiedCheck(exchange, fields, part);
   // The cost first: a limit is asked with it.
   return ReadCost(fields, part.check) && ReadCaller(exchange, fields, part) && !fields.failed();
 }

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string_view>
+#include <vector>
+
+#include <sluice/rules.h>
 
 #include "api/http/exchange.h"
 #include "api/http/json_body.h"
@@ -15,6 +19,10 @@ bool ReadCaller(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part
 
 /// `cost`, if it is there.
 bool ReadCost(JsonFields& fields, limiter::CheckRequest& check);
+
+/// Reads `use`: the names and amounts of quantities. Nothing, and a problem, if they are invalid.
+/// The names live as long as the body.
+std::optional<std::vector<UsedQuantity>> ReadUse(JsonFields& fields);
 
 /// Reads a check with all its fields.
 bool ReadCheck(const HttpExchange& exchange, JsonFields& fields, HttpCall::Part& part);

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "algo/algorithm_info.h"
+#include "answer/denial.h"
+#include "answer/provider_style.h"
 #include "api/http/json_text.h"
 #include "api/http/loop.h"
+#include "api/receipt_call.h"
+#include "limiter/decision.h"
 
 namespace sluice::api {
 namespace {
@@ -94,7 +98,10 @@ void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpA
   text.Raw(R"(,"resetAfterSeconds":)").Int(known ? SecondsOf(verdict.reset_after) : 0);
   text.Raw(R"(,"retryAfterSeconds":)").Int(SecondsOrNever(wait));
   text.Raw(R"(,"message":")").RawText(answer.message);
-  text.Raw(R"(","limit":)").Int(use == nullptr ? -1 : known ? verdict.limit : use->limit->cap());
+  text.Raw(R"(","limit":)")
+      .Int(use == nullptr ? -1
+           : known        ? verdict.limit
+                          : limiter::CapOf(check, check.decision.index));
   text.Raw(R"(,"retryAfterMs":)").Int(MillisOrNever(wait));
   text.Raw(R"(,"delayMs":)").Int(known ? MillisOf(verdict.delay) : 0);
   if (rule != nullptr) {
@@ -110,22 +117,6 @@ void AppendVerdicts(const CheckRequest& check, std::string_view key, const HttpA
   AppendLimits(check, text);
 }
 
-// Limits whose cost an attribute measures; where there are none, those whose cost is the call's.
-bool IsMeasured(const HttpCall::Part& part, std::size_t i) {
-  const CheckRequest& check = part.check;
-  if (check.matched(i).rule == nullptr) return part.measured[i];
-  bool any_by_attribute = false;
-  for (std::size_t j = 0; j < check.uses().size(); ++j) {
-    any_by_attribute |= !check.matched(j).limit->cost.attribute.empty();
-  }
-  const rules::Cost& cost = check.matched(i).limit->cost;
-  return any_by_attribute ? !cost.attribute.empty() : !cost.constant.has_value();
-}
-
-bool TookNothing(const Receipt& receipt) {
-  return receipt.amount == 0 && receipt.from_grant == 0 && receipt.slot == 0;
-}
-
 }  // namespace
 
 void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now,
@@ -137,27 +128,25 @@ void AppendDecision(HttpCall::Part& part, const HttpAnswer& answer, WallTime now
       out.append(R"(,"denialId":")").append(id).append("\"");
     }
   }
+  // A gateway may pass the body on to clients of the provider.
+  if (const HeaderStyle style = loop.options().header_style;
+      answer.status != 200 && IsOfProvider(style)) {
+    out += ',';
+    AppendProviderError(part.check, answer, style, DenialMessage(part.check, answer), {}, out);
+  }
   if (part.gives_receipt) AppendReceipt(part, now, out);
   out += '}';
 }
 
 void AppendReceipt(HttpCall::Part& part, WallTime now, std::string& out) {
-  const CheckRequest& check = part.check;
-  if (check.ruling != Ruling::kDecided || !check.allowed) return;
-  ReceiptSigner& receipts = HttpCallOf(part).loop.receipts();
-  receipts.Begin(now);
-  for (std::size_t i = 0; i < check.uses().size(); ++i) {
-    const store::KeyUse& use = check.uses()[i];
-    if (!TookNothing(use.receipt)) {
-      receipts.Add(use.key, *use.limit, use.receipt,
-                   {.measured = IsMeasured(part, i),
-                    .max_settlement = rules::MaxSettlementOf(check.matched(i).limit, *use.limit)});
-    }
+  constexpr std::string_view kName = R"(,"receipt":")";
+  const std::size_t before = out.size();
+  out += kName;
+  if (AppendReceiptOf(part, now, HttpCallOf(part).loop.receipts(), out)) {
+    out += '"';
+  } else {
+    out.resize(before);
   }
-  if (receipts.empty()) return;
-  out += R"(,"receipt":")";
-  receipts.Finish(out);
-  out += '"';
 }
 
 }  // namespace sluice::api

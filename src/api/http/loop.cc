@@ -9,9 +9,9 @@ namespace sluice::api {
 HttpLoop::HttpLoop(ServerServices& services, const HttpOptions& options)
     : services_(services),
       options_(options),
-      receipts_(options.receipt_secret, options.receipt_lifetime),
-      browser_sessions_(options.receipt_secret),
-      denial_ids_(options.receipt_secret),
+      receipts_(options.receipts.secret, options.receipts.lifetime),
+      browser_sessions_(options.receipts.secret),
+      denial_ids_(options.receipts.secret),
       json_(std::make_unique<JsonBody>()),
       limits_(options.request_limits),
       batch_(services, Protocol::kHttp),

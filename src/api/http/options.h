@@ -11,9 +11,9 @@
 #include <sluice/time.h>
 
 #include "answer/rate_limit_headers.h"
+#include "api/receipt_text.h"
 #include "api/request_limits.h"
 #include "base/url_path.h"
-#include "store/store.h"
 #include "transport/session.h"
 #include "wire/http_limits.h"
 
@@ -48,14 +48,10 @@ struct HttpOptions {
   /// Whether requests may bring limits of their own.
   bool limits_in_requests = true;
   RequestLimitBounds request_limits;
-  /// Signs receipts; the same in all processes that share a store. Empty: one of this process.
-  std::string receipt_secret;
+  ReceiptOptions receipts;
   /// Where the id of a denial is sent to clients.
   bool denial_id_in_body = true;
   bool denial_id_in_header = false;
-  Micros receipt_lifetime = std::chrono::hours(1);
-  /// Settled receipts that a key remembers, until they expire; past it, settlements get 503.
-  std::uint32_t max_settled_per_key = store::Settlement::kMaxPerKey;
   DefaultLimits default_limits;
   std::vector<ProxyHeader> proxy_headers;
   /// Differences of paths that the servers behind proxies ignore.

@@ -35,6 +35,7 @@ constexpr std::array kRoutes = std::to_array<HttpRoute>({
     {"/api/v1/rate-limit/renew", kPost, kChecker, RunRenew, kChecks},
     {"/api/v1/rate-limit/settle", kPost, kChecker, RunSettle, kChecks},
     {"/api/v1/rate-limit/cancel", kPost, kChecker, RunCancel, kChecks},
+    {"/api/v1/rate-limit/extend", kPost, kChecker, RunExtend, kChecks},
     {"/json", kPost, kChecker, RunEnvoyJson, kChecks},
     {"/healthcheck", kGet, kNone, RunHealthCheck, kOperators},
     {"/livez", kGet, kNone, RunLive, kOperators, false, "live"},

@@ -110,6 +110,7 @@ void RunRenew(HttpExchange& exchange);
 // settlement.cc
 void RunSettle(HttpExchange& exchange);
 void RunCancel(HttpExchange& exchange);
+void RunExtend(HttpExchange& exchange);
 // forward_auth.cc
 void RunAuth(HttpExchange& exchange);
 void RunNginxAuth(HttpExchange& exchange);

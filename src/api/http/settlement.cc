@@ -1,27 +1,19 @@
-#include <algorithm>
-#include <chrono>
+#include "limiter/settlement.h"
 
-#include "algo/state.h"
 #include "api/http/call_fields.h"
+#include "api/http/check_body.h"
 #include "api/http/json_body.h"
 #include "api/http/routes.h"
-#include "api/receipt_text.h"
+#include "api/receipt_call.h"
 #include "base/json_writer.h"
 
 /// Usage that is known only afterwards: what a check took is brought to what it should have taken.
 namespace sluice::api {
 namespace {
 
-using limiter::CheckRequest;
-using store::Operation;
-
-// The clocks of servers and of a store may be so far apart without a receipt's being good for
-// longer than the store remembers it.
-constexpr Micros kClockDifference = std::chrono::minutes(1);
-
-Key KeyOf(const TakenLimit& taken) {
-  return {.scope = taken.scope, .tag = taken.tag, .rest = taken.rest};
-}
+using limiter::ReceiptSettlement;
+using limiter::SettledLimit;
+using limiter::SettlementRefusal;
 
 std::optional<ReceiptContents> ReadReceipt(const HttpExchange& exchange, JsonFields& fields) {
   const auto text = fields.Text("receipt");
@@ -29,109 +21,104 @@ std::optional<ReceiptContents> ReadReceipt(const HttpExchange& exchange, JsonFie
     if (!fields.failed()) fields.Missing("receipt");
     return std::nullopt;
   }
-  auto receipt = exchange.loop.receipts().Read(*text);
-  if (!receipt || receipt->taken.empty() || exchange.services().now() > receipt->expires) {
+  auto receipt = ReadValidReceipt(exchange.loop.receipts(), *text, exchange.services().now());
+  if (!receipt) {
     fields.Fail(ProblemCode::kInvalidReceipt, "receipt",
                 KindOf(ProblemCode::kInvalidReceipt).meaning);
-    return std::nullopt;
   }
   return receipt;
 }
 
-// Returns until when the store must remember that the receipt was settled: until what was taken
-// can't be changed any more.
-WallTime RememberUntil(const ReceiptContents& receipt, const TakenLimit& taken) {
-  WallTime until = receipt.expires;
-  if (taken.receipt.from_grant == 0) {
-    until = std::min(until, algo::AdjustableUntil(taken.limit.numbers(), taken.receipt.at));
-  }
-  return until + kClockDifference;
-}
-
-// A settlement never charges more than the limit's bound, unless as much was taken already.
-std::int64_t Capped(const TakenLimit& taken, std::int64_t cost) {
-  const std::int64_t was_taken = taken.receipt.amount + taken.receipt.from_grant;
-  return std::min(cost, std::max(taken.max_settlement, was_taken));
-}
-
-void AddAdjustment(const HttpLoop& loop, const ReceiptContents& receipt, const TakenLimit& taken,
-                   std::int64_t cost, CheckRequest& check) {
-  check.operation = Operation::kAdjust;
-  check.AddLimit(KeyOf(taken), taken.limit, Capped(taken, cost));
-  // The names of scopes that callers bring limits for begin so; those of rules don't.
-  if (!taken.scope.starts_with(':')) check.SetOfRule();
-  check.SetReceipt(taken.receipt);
-  check.SetSettlement({.receipt = taken.id,
-                       .expires = RememberUntil(receipt, taken),
-                       .max_per_key = loop.options().max_settled_per_key});
-}
-
-// What the settled limits look like now; called while the answer still points to them.
-void NoteLimits(HttpCall::Part& part) {
-  HttpCall& call = HttpCallOf(part);
-  JsonWriter json(part.text);
-  for (const store::KeyUse& use : part.check.uses()) {
-    if (!part.text.empty()) part.text += ',';
+void AppendLimits(const ReceiptSettlement& settlement, JsonWriter& json) {
+  json.Key("limits").BeginArray();
+  for (const SettledLimit& limit : settlement.limits()) {
     json.BeginObject();
-    json.Key("limit").Int(use.verdict.limit);
-    json.Key("remaining").Int(use.verdict.remaining);
-    json.Key("resetAfterSeconds").Int(SecondsOf(use.verdict.reset_after));
-    if (use.settlement != nullptr) {
-      const bool is_capped = use.cost < call.amount;
-      call.is_capped |= is_capped;
-      call.was_settled |= use.settlement->total != use.cost;
-      json.Key("settled").Int(use.settlement->total);
-      json.Key("capped").Bool(is_capped);
+    json.Key("limit").Int(limit.verdict.limit);
+    json.Key("remaining").Int(limit.verdict.remaining);
+    json.Key("resetAfterSeconds").Int(SecondsOf(limit.verdict.reset_after));
+    json.Key("settled").Int(limit.settled);
+    json.Key("capped").Bool(limit.is_capped);
+    if (!limit.rule.empty()) {
+      json.Key("rule").String(limit.rule);
+      json.Key("name").String(limit.name);
     }
     json.EndObject();
   }
+  json.EndArray();
 }
 
-void AppendLimits(const HttpCall& call, std::string& body) {
-  body += R"("limits":[)";
-  bool is_first = true;
-  for (std::size_t i = 0; i < call.size(); ++i) {
-    if (call.part(i).text.empty()) continue;
-    if (!is_first) body += ',';
-    is_first = false;
-    body += call.part(i).text;
-  }
-  body += "]}";
-}
-
-// Whether all of the call's limits hold what was asked for; else `out` has the response.
+// Whether the settlement holds; else `out` has the response.
 bool Holds(HttpCall& call, std::string& out) {
-  if (!WasDone(call, out)) return false;
-  if (!call.was_settled) return true;
-  constexpr auto kCode = ProblemCode::kAlreadySettled;
-  wire::HttpResponse response(out, KindOf(kCode).status, call.loop.services().http_date(),
+  std::optional<Problem> problem = ProblemOfSettlement(call);
+  if (!problem) return true;
+  if (problem->code == ProblemCode::kAlreadySettled) {
+    JsonWriter extension(problem->extension);
+    extension.BeginObject();
+    AppendLimits(*call.settlement, extension);
+    extension.EndObject();
+  }
+  wire::HttpResponse response(out, KindOf(problem->code).status, call.loop.services().http_date(),
                               call.response_options);
-  std::string& body = response.BeginBody(kProblemType);
-  AppendProblem({.code = kCode, .field = "receipt"}, body);
-  body.back() = ',';
-  AppendLimits(call, body);
-  response.EndBody();
+  FinishWithProblem(*problem, response);
   return false;
 }
 
-void Respond(HttpCall& call, std::string_view begin, std::string& out) {
+/// Responds with the fields that `append` adds, and the limits.
+template <typename Append>
+void Respond(HttpCall& call, std::string& out, Append append) {
   wire::HttpResponse response(out, 200, call.loop.services().http_date(), call.response_options);
-  std::string& body = response.BeginBody("application/json");
-  body.append(begin);
-  AppendLimits(call, body);
+  JsonWriter json(response.BeginBody("application/json"));
+  json.BeginObject();
+  append(json);
+  AppendLimits(*call.settlement, json);
+  json.EndObject();
   response.EndBody();
 }
 
-void AnswerSettle(HttpCall& call, std::string& out) {
+void AnswerSettleCost(HttpCall& call, std::string& out) {
   if (!Holds(call, out)) return;
-  Respond(call,
-          R"({"settled":true,"cost":)" + std::to_string(call.amount) + R"(,"capped":)" +
-              (call.is_capped ? "true," : "false,"),
-          out);
+  Respond(call, out, [&](JsonWriter& json) {
+    json.Key("settled").Bool(true);
+    json.Key("cost").Int(call.amount);
+    json.Key("capped").Bool(call.settlement->is_capped());
+  });
+}
+
+void AnswerSettleUse(HttpCall& call, std::string& out) {
+  if (!Holds(call, out)) return;
+  const ReceiptSettlement& settlement = *call.settlement;
+  Respond(call, out, [&](JsonWriter& json) {
+    json.Key("settled").Bool(!settlement.is_partial());
+    json.Key("capped").Bool(settlement.is_capped());
+    if (settlement.is_partial()) {
+      json.Key("stop").Bool(settlement.stops());
+    } else {
+      json.Key("released").Uint(settlement.slots());
+    }
+  });
 }
 
 void AnswerCancel(HttpCall& call, std::string& out) {
-  if (Holds(call, out)) Respond(call, R"({"cancelled":true,)", out);
+  if (!Holds(call, out)) return;
+  Respond(call, out, [](JsonWriter& json) { json.Key("cancelled").Bool(true); });
+}
+
+void AnswerExtend(HttpCall& call, std::string& out) {
+  if (!Holds(call, out)) return;
+  std::string receipt;
+  AppendExtended(call, call.loop.receipts(), receipt);
+  wire::HttpResponse response(out, 200, call.loop.services().http_date(), call.response_options);
+  JsonWriter json(response.BeginBody("application/json"));
+  json.BeginObject();
+  json.Key("extended").Bool(true);
+  json.Key("renewed").Uint(call.settlement->slots());
+  json.Key("receipt").String(receipt);
+  json.EndObject();
+  response.EndBody();
+}
+
+ReceiptSettlement SettlementOf(const HttpExchange& exchange, ReceiptContents receipt) {
+  return {std::move(receipt), exchange.loop.options().receipts.max_settled_per_key};
 }
 
 }  // namespace
@@ -140,20 +127,38 @@ void RunSettle(HttpExchange& exchange) {
   Problem problem;
   auto body = exchange.loop.json().Read(exchange.request.body, problem);
   if (!body) return exchange.Refuse(problem);
-  body->Only({"receipt", "cost"});
-  const auto cost = body->Whole("cost", 0, kMaxAmount, ProblemCode::kInvalidTokenCost);
-  if (!cost && !body->failed()) body->Missing("cost");
-  const auto receipt = ReadReceipt(exchange, *body);
-  if (!receipt || !cost) return exchange.Refuse(problem);
-  HttpCall& call = exchange.MakeCall(AnswerSettle);
-  call.amount = *cost;
-  call.on_decided = NoteLimits;
-  HttpCall::Part* part = nullptr;
-  for (const TakenLimit& one : receipt->taken) {
-    if (!SettledBy(receipt->taken, one)) continue;
-    if (part == nullptr) part = &call.Add();
-    AddAdjustment(exchange.loop, *receipt, one, *cost, part->check);
+  body->Only({"receipt", "cost", "use", "partial"});
+  const bool by_use = body->Has("use");
+  if (by_use && body->Has("cost")) {
+    body->Fail(ProblemCode::kInvalidField, "cost", "can't be combined with `use`");
   }
+  const bool is_partial = body->Bool("partial").value_or(false);
+  if (is_partial && !by_use) {
+    body->Fail(ProblemCode::kInvalidField, "partial", "needs `use` with running totals");
+  }
+  std::optional<std::int64_t> cost;
+  std::optional<std::vector<UsedQuantity>> use;
+  if (by_use) {
+    use = ReadUse(*body);
+  } else {
+    cost = body->Whole("cost", 0, kMaxAmount, ProblemCode::kInvalidTokenCost);
+    if (!cost && !body->failed()) body->Missing("cost");
+  }
+  auto receipt = ReadReceipt(exchange, *body);
+  if (!receipt || body->failed() || (by_use ? !use.has_value() : !cost.has_value())) {
+    return exchange.Refuse(problem);
+  }
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
+  SettlementRefusal refusal;
+  const bool is_right =
+      by_use ? settlement.SettleUse(*use, is_partial,
+                                    KnownQuantities(exchange.services().limiter().rules().Get()),
+                                    refusal)
+             : settlement.SettleCost(*cost, refusal);
+  if (!is_right) return exchange.Refuse(ProblemOf(refusal));
+  HttpCall& call = exchange.MakeCall(by_use ? AnswerSettleUse : AnswerSettleCost);
+  AddSettlement(std::move(settlement), call);
+  call.amount = cost.value_or(0);
 }
 
 void RunCancel(HttpExchange& exchange) {
@@ -161,23 +166,25 @@ void RunCancel(HttpExchange& exchange) {
   auto body = exchange.loop.json().Read(exchange.request.body, problem);
   if (!body) return exchange.Refuse(problem);
   body->Only({"receipt"});
-  const auto receipt = ReadReceipt(exchange, *body);
+  auto receipt = ReadReceipt(exchange, *body);
   if (!receipt) return exchange.Refuse(problem);
-  HttpCall& call = exchange.MakeCall(AnswerCancel);
-  call.on_decided = NoteLimits;
-  HttpCall::Part* adjusted = nullptr;
-  HttpCall::Part* released = nullptr;
-  for (const TakenLimit& one : receipt->taken) {
-    if (one.limit.algorithm() != Algorithm::kConcurrency) {
-      if (adjusted == nullptr) adjusted = &call.Add();
-      AddAdjustment(exchange.loop, *receipt, one, 0, adjusted->check);
-      continue;
-    }
-    if (released == nullptr) released = &call.Add();
-    released->check.operation = Operation::kRelease;
-    released->check.slot = one.receipt.slot;
-    released->check.AddLimit(KeyOf(one), one.limit, 1);
-  }
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
+  settlement.Cancel();
+  AddSettlement(std::move(settlement), exchange.MakeCall(AnswerCancel));
+}
+
+void RunExtend(HttpExchange& exchange) {
+  Problem problem;
+  auto body = exchange.loop.json().Read(exchange.request.body, problem);
+  if (!body) return exchange.Refuse(problem);
+  body->Only({"receipt"});
+  auto receipt = ReadReceipt(exchange, *body);
+  if (!receipt) return exchange.Refuse(problem);
+  const bool replaces =
+      exchange.loop.receipts().NeedsSuccessor(*receipt, exchange.services().now());
+  ReceiptSettlement settlement = SettlementOf(exchange, *std::move(receipt));
+  settlement.Extend(replaces);
+  AddSettlement(std::move(settlement), exchange.MakeCall(AnswerExtend));
 }
 
 }  // namespace sluice::api

@@ -169,7 +169,7 @@ TEST_F(SettlementTest, ASettlementAfterACancellationIsRefused) {
 }
 
 TEST_F(SettlementTest, AKeyThatRemembersTooManyReceiptsGivesNothingBack) {
-  options_.max_settled_per_key = 2;
+  options_.receipts.max_settled_per_key = 2;
   Load(kTenAnHour);
   std::vector<std::string> receipts;
   for (int i = 0; i < 3; ++i) receipts.push_back(ReceiptOf(R"({"key":"a"})"));
@@ -185,7 +185,7 @@ TEST_F(SettlementTest, AKeyThatRemembersTooManyReceiptsGivesNothingBack) {
 }
 
 TEST_F(SettlementTest, WhatCanNoLongerBeChangedIsNotRemembered) {
-  options_.max_settled_per_key = 1;
+  options_.receipts.max_settled_per_key = 1;
   Load(testing::kThreeAMinute);
   EXPECT_EQ(Cancel(ReceiptOf(R"({"key":"a"})")).status, 200);
   EXPECT_EQ(Cancel(ReceiptOf(R"({"key":"a"})")).status, 503);
@@ -194,7 +194,7 @@ TEST_F(SettlementTest, WhatCanNoLongerBeChangedIsNotRemembered) {
 }
 
 TEST_F(SettlementTest, TheLifetimeOfAReceiptIsASetting) {
-  options_.receipt_lifetime = std::chrono::minutes(5);
+  options_.receipts.lifetime = std::chrono::minutes(5);
   Load(kTenAnHour);
   const std::string receipt = ReceiptOf(R"({"key":"a"})");
   services_.clock.Advance(std::chrono::minutes(5));

@@ -44,6 +44,15 @@ std::string_view Quotable(std::string_view text) {
   return text.substr(0, kMost);
 }
 
+void AppendProblemError(const Problem& problem, std::string& out) {
+  const ProblemKind& kind = KindOf(problem.code);
+  std::string message(problem.code == ProblemCode::kForbidden ? "NOPERM " : "ERR ");
+  message.append(kind.name).append(": ");
+  if (!problem.field.empty()) message.append(problem.field).append(": ");
+  message.append(problem.detail.empty() ? kind.meaning : std::string_view(problem.detail));
+  resp::AppendError(out, message);
+}
+
 void AppendStorageError(ErrorCode code, std::string& out) {
   if (code == ErrorCode::kStoreFull) {
     return resp::AppendError(out,

@@ -8,6 +8,8 @@
 
 #include <sluice/result.h>
 
+#include "answer/problem.h"
+
 /// Reading the arguments of Redis commands, and refusing wrong ones.
 namespace sluice::api {
 
@@ -30,6 +32,9 @@ void AppendHelp(std::initializer_list<std::string_view> lines, std::string& out)
 
 /// As much of a client's text as an error reply quotes.
 [[nodiscard]] std::string_view Quotable(std::string_view text);
+
+/// Appends a problem as an error reply: "ERR INVALID_RECEIPT: receipt: it was not made here".
+void AppendProblemError(const Problem& problem, std::string& out);
 
 /// Appends the reply for a failure of the store: "ERR storage unavailable: store_timeout".
 void AppendStorageError(ErrorCode code, std::string& out);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "api/resp/counter.h"
+#include "api/resp/loop.h"
 #include "api/resp/rule_commands.h"
 #include "base/ascii.h"
 
@@ -12,11 +13,18 @@ namespace {
 using identity::Role;
 using limiter::CheckRequest;
 
-// Rules need no limits of a client's own.
+// Commands of one check: by rules, or with a limit of the client's own.
 template <bool (*kAsk)(RespArguments, CheckRequest&, std::string&)>
-bool ByRules(ThrottleLimits& /*limits*/, RespArguments arguments, CheckRequest& check,
-             std::string& out) {
-  return kAsk(arguments, check, out);
+bool ByRules(RespLoop& /*loop*/, RespArguments arguments, RespCall& call, std::string& out) {
+  return kAsk(arguments, call.part(0).check, out);
+}
+template <bool (*kAsk)(ThrottleLimits&, RespArguments, CheckRequest&, std::string&)>
+bool ByLimit(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out) {
+  return kAsk(loop.throttle_limits(), arguments, call.part(0).check, out);
+}
+template <void (*kReply)(const CheckRequest&, std::string&)>
+void OfCheck(RespCall& call, std::string& out) {
+  kReply(call.part(0).check, out);
 }
 
 using CommandHandler = void (*)(RespClient&, RespArguments, std::string&);
@@ -50,8 +58,8 @@ constexpr std::array kCommands = {
                 .usage = "CL.THROTTLE key max_burst count period [quantity]",
                 .summary = "Consumes from a token bucket with the caller's numbers.",
                 .answer = nullptr,
-                .ask = AskThrottle,
-                .reply = ReplyThrottle},
+                .ask = ByLimit<AskThrottle>,
+                .reply = OfCheck<ReplyThrottle>},
     RespCommand{.name = "increx",
                 .arity = -2,
                 .most = 16,
@@ -60,8 +68,8 @@ constexpr std::array kCommands = {
                 .usage = "INCREX key [BYINT n] [UBOUND max] EX seconds | PX milliseconds ENX",
                 .summary = "Counts in a window that begins at the first hit.",
                 .answer = nullptr,
-                .ask = AskIncrex,
-                .reply = ReplyIncrex},
+                .ask = ByLimit<AskIncrex>,
+                .reply = OfCheck<ReplyIncrex>},
     RespCommand{.name = "sluice.check",
                 .arity = -3,
                 .most = 0,
@@ -71,7 +79,7 @@ constexpr std::array kCommands = {
                 .summary = "Decides a call by the rules.",
                 .answer = nullptr,
                 .ask = ByRules<AskCheck>,
-                .reply = ReplyDecision},
+                .reply = OfCheck<ReplyDecision>},
     RespCommand{.name = "sluice.peek",
                 .arity = -3,
                 .most = 0,
@@ -81,7 +89,48 @@ constexpr std::array kCommands = {
                 .summary = "Dry run of SLUICE.CHECK: consumes nothing.",
                 .answer = nullptr,
                 .ask = ByRules<AskPeek>,
-                .reply = ReplyDecision},
+                .reply = OfCheck<ReplyDecision>},
+    RespCommand{.name = "sluice.reserve",
+                .arity = -4,
+                .most = 0,
+                .role = Role::kChecker,
+                .has_keys = false,
+                .usage = "SLUICE.RESERVE attribute value [attribute value ...] USE quantity amount "
+                         "[quantity amount ...]",
+                .summary = "Decides a call by what it uses, and returns its receipt.",
+                .answer = nullptr,
+                .ask = AskReserve,
+                .reply = ReplyReserved},
+    RespCommand{.name = "sluice.settle",
+                .arity = -2,
+                .most = 0,
+                .role = Role::kChecker,
+                .has_keys = false,
+                .usage = "SLUICE.SETTLE receipt [PARTIAL] [quantity amount ...]",
+                .summary = "Corrects a reservation to the real usage.",
+                .answer = nullptr,
+                .ask = AskSettle,
+                .reply = ReplySettled},
+    RespCommand{.name = "sluice.cancel",
+                .arity = 2,
+                .most = 2,
+                .role = Role::kChecker,
+                .has_keys = false,
+                .usage = "SLUICE.CANCEL receipt",
+                .summary = "Gives a reservation back.",
+                .answer = nullptr,
+                .ask = AskCancel,
+                .reply = ReplySettled},
+    RespCommand{.name = "sluice.extend",
+                .arity = 2,
+                .most = 2,
+                .role = Role::kChecker,
+                .has_keys = false,
+                .usage = "SLUICE.EXTEND receipt",
+                .summary = "Keeps the slots and the reservation of a long call.",
+                .answer = nullptr,
+                .ask = AskExtend,
+                .reply = ReplyExtended},
     RespCommand{.name = "sluice.reset",
                 .arity = -3,
                 .most = 0,
@@ -91,7 +140,7 @@ constexpr std::array kCommands = {
                 .summary = "Resets the limits of a call.",
                 .answer = nullptr,
                 .ask = ByRules<AskReset>,
-                .reply = ReplyAffected},
+                .reply = OfCheck<ReplyAffected>},
     RespCommand{.name = "sluice.grant",
                 .arity = -5,
                 .most = 0,
@@ -101,7 +150,7 @@ constexpr std::array kCommands = {
                 .summary = "Grants extra units to the limits of a call.",
                 .answer = nullptr,
                 .ask = ByRules<AskGrant>,
-                .reply = ReplyGranted},
+                .reply = OfCheck<ReplyGranted>},
     RespCommand{.name = "sluice.entry",
                 .arity = -4,
                 .most = 0,
@@ -122,8 +171,8 @@ constexpr std::array kCommands = {
                 .usage = "GET key",
                 .summary = "Returns the count of INCREX.",
                 .answer = nullptr,
-                .ask = AskCounter,
-                .reply = ReplyCount},
+                .ask = ByLimit<AskCounter>,
+                .reply = OfCheck<ReplyCount>},
     RespCommand{.name = "pttl",
                 .arity = 2,
                 .most = 2,
@@ -132,8 +181,8 @@ constexpr std::array kCommands = {
                 .usage = "PTTL key",
                 .summary = "Returns the milliseconds until a window of INCREX ends.",
                 .answer = nullptr,
-                .ask = AskCounter,
-                .reply = ReplyTimeToLive},
+                .ask = ByLimit<AskCounter>,
+                .reply = OfCheck<ReplyTimeToLive>},
     RespCommand{.name = "del",
                 .arity = -2,
                 .most = 0,
@@ -142,8 +191,8 @@ constexpr std::array kCommands = {
                 .usage = {},
                 .summary = "Deletes keys of CL.THROTTLE and INCREX.",
                 .answer = nullptr,
-                .ask = AskForget,
-                .reply = ReplyAffected},
+                .ask = ByLimit<AskForget>,
+                .reply = OfCheck<ReplyAffected>},
     RespCommand{.name = "unlink",
                 .arity = -2,
                 .most = 0,
@@ -152,8 +201,8 @@ constexpr std::array kCommands = {
                 .usage = {},
                 .summary = "Deletes keys of CL.THROTTLE and INCREX.",
                 .answer = nullptr,
-                .ask = AskForget,
-                .reply = ReplyAffected},
+                .ask = ByLimit<AskForget>,
+                .reply = OfCheck<ReplyAffected>},
     AnsweredAtOnce("ping", -1, 2, Ping, "Returns PONG or the argument."),
     AnsweredAtOnce("echo", 2, 0, Echo, "Returns the argument."),
     AnsweredAtOnce("hello", -1, 0, Hello, "Chooses RESP2 or RESP3, and may log in."),

@@ -8,11 +8,12 @@
 
 #include "api/resp/arguments.h"
 #include "api/resp/client.h"
-#include "api/resp/throttle.h"
 #include "identity/principal.h"
-#include "limiter/check_request.h"
 
 namespace sluice::api {
+
+class RespLoop;
+struct RespCall;
 
 /// Work that a command leaves to other threads.
 struct RespWork {
@@ -34,10 +35,10 @@ struct RespCommand {
 
   void (*answer)(RespClient& client, RespArguments arguments, std::string& out);
 
-  /// False: `out` has the error reply, and nothing is asked.
-  bool (*ask)(ThrottleLimits& limits, RespArguments arguments, limiter::CheckRequest& check,
-              std::string& out);
-  void (*reply)(const limiter::CheckRequest& check, std::string& out);
+  /// Makes the checks of a call, which has one already, with the attributes of the client's
+  /// certificate. False: `out` has the error reply, and nothing is asked.
+  bool (*ask)(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out);
+  void (*reply)(RespCall& call, std::string& out);
   /// Instead of both: begins work. False: `out` has the error reply.
   bool (*begin)(RespClient& client, RespArguments arguments, RespWork& work,
                 std::string& out) = nullptr;
@@ -69,6 +70,15 @@ void Select(RespClient& client, RespArguments arguments, std::string& out);
 void Quit(RespClient& client, RespArguments arguments, std::string& out);
 void Reset(RespClient& client, RespArguments arguments, std::string& out);
 void ClientCommand(RespClient& client, RespArguments arguments, std::string& out);
+
+// Reservations and their receipts: reserve_commands.cc.
+bool AskReserve(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out);
+bool AskSettle(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out);
+bool AskCancel(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out);
+bool AskExtend(RespLoop& loop, RespArguments arguments, RespCall& call, std::string& out);
+void ReplyReserved(RespCall& call, std::string& out);
+void ReplySettled(RespCall& call, std::string& out);
+void ReplyExtended(RespCall& call, std::string& out);
 
 // Live entries: entry_commands.cc.
 bool BeginEntryCommand(RespClient& client, RespArguments arguments, RespWork& work,

@@ -92,15 +92,6 @@ std::string BlockText(const BlockArguments& read) {
   return text;
 }
 
-void AppendProblemError(const Problem& problem, std::string& out) {
-  const ProblemKind& kind = KindOf(problem.code);
-  std::string message(problem.code == ProblemCode::kForbidden ? "NOPERM " : "ERR ");
-  message.append(kind.name).append(": ");
-  if (!problem.field.empty()) message.append(problem.field).append(": ");
-  message.append(problem.detail.empty() ? kind.meaning : std::string_view(problem.detail));
-  resp::AppendError(out, message);
-}
-
 // What a command needs until it is answered.
 struct PendingEntry {
   EntryContext context;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "api/call_session.h"
+#include "api/receipt_text.h"
 #include "api/resp/commands.h"
 #include "api/resp/throttle.h"
 #include "api/server_services.h"
@@ -17,7 +19,7 @@ namespace sluice::api {
 
 class RespLoop;
 
-/// The call that one command makes: of one check.
+/// The call that one command makes: of one check, or the settlement of a receipt.
 struct RespCall final : CheckCall {
   explicit RespCall(RespLoop& its_loop) : loop(its_loop) {}
 
@@ -38,10 +40,13 @@ class RespLoop {
   explicit RespLoop(ServerServices& services,
                     std::size_t max_pending = transport::kDefaultMaxPending,
                     const RequestLimitBounds& bounds = {},
-                    envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains)
+                    envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains,
+                    const ReceiptOptions& receipts = {})
       : services_(services),
         max_pending_(max_pending),
         throttle_limits_(bounds, negative_hits),
+        receipts_(receipts.secret, receipts.lifetime),
+        max_settled_per_key_(receipts.max_settled_per_key),
         batch_(services, Protocol::kResp) {}
   RespLoop(const RespLoop&) = delete;
   RespLoop& operator=(const RespLoop&) = delete;
@@ -49,6 +54,8 @@ class RespLoop {
   [[nodiscard]] ServerServices& services() { return services_; }
   [[nodiscard]] std::size_t max_pending() const { return max_pending_; }
   [[nodiscard]] ThrottleLimits& throttle_limits() { return throttle_limits_; }
+  [[nodiscard]] ReceiptSigner& receipts() { return receipts_; }
+  [[nodiscard]] std::uint32_t max_settled_per_key() const { return max_settled_per_key_; }
   [[nodiscard]] CheckBatch& batch() { return batch_; }
 
   /// An empty call. It is given back for the next command.
@@ -65,6 +72,8 @@ class RespLoop {
   ServerServices& services_;
   const std::size_t max_pending_;
   ThrottleLimits throttle_limits_;
+  ReceiptSigner receipts_;
+  const std::uint32_t max_settled_per_key_;
   CheckBatch batch_;
   CallPool<RespCall> calls_;
   std::vector<std::string_view> shown_;

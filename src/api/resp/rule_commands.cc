@@ -89,16 +89,15 @@ bool AskGrant(RespArguments arguments, CheckRequest& check, std::string& out) {
   return AskByRules(arguments, "amount", 1, check, out);
 }
 
-void ReplyDecision(const CheckRequest& check, std::string& out) {
-  if (check.ruling == Ruling::kInvalid) return AppendUndecided(check, out);
+void AppendDecisionElements(std::string_view header, const CheckRequest& check, std::string& out) {
   const bool by_limits = ReportedUse(check) != nullptr;
   const Verdict& verdict = check.decision.tightest;
   // A limit of 0 means that the store failed and the state is unknown.
   const bool known = by_limits && !(check.degraded && verdict.limit == 0);
   const rules::Rule* const rule = by_limits ? check.matched(check.decision.index).rule : nullptr;
-  constexpr std::string_view kHeader = "*8\r\n";
-  std::array<char, kHeader.size() + 5 * resp::kMaxIntegerBytes> room;
-  char* at = std::copy(kHeader.begin(), kHeader.end(), room.data());
+  constexpr std::size_t kMaxHeader = 8;
+  std::array<char, kMaxHeader + 5 * resp::kMaxIntegerBytes> room;
+  char* at = std::copy(header.begin(), header.end(), room.data());
   at = resp::WriteInteger(at, check.allowed ? 1 : 0);
   at = resp::WriteInteger(at, known ? verdict.limit : -1);
   at = resp::WriteInteger(at, known ? verdict.remaining : -1);
@@ -109,6 +108,11 @@ void ReplyDecision(const CheckRequest& check, std::string& out) {
   at = resp::WriteInteger(room.data(), check.degraded ? 1 : 0);
   at = resp::WriteInteger(at, known ? MillisRoundedUp(verdict.delay) : 0);
   out.append(room.data(), at);
+}
+
+void ReplyDecision(const CheckRequest& check, std::string& out) {
+  if (check.ruling == Ruling::kInvalid) return AppendUndecided(check, out);
+  AppendDecisionElements("*8\r\n", check, out);
 }
 
 void ReplyAffected(const CheckRequest& check, std::string& out) {
@@ -133,7 +137,7 @@ void AppendUndecided(const CheckRequest& check, std::string& out) {
   std::string message = "ERR ";
   message.append(ErrorName(check.error)).append(": ");
   const match::CostRefusal* const refusal = check.refusal();
-  if (check.error == ErrorCode::kInvalidCost && refusal != nullptr) {
+  if (refusal != nullptr && check.error == refusal->error) {
     message += match::Describe(*refusal);
   } else {
     message += MeaningOf(check.error);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "api/resp/arguments.h"
 #include "limiter/check_request.h"
@@ -17,8 +18,13 @@ bool AskPeek(RespArguments arguments, limiter::CheckRequest& check, std::string&
 bool AskReset(RespArguments arguments, limiter::CheckRequest& check, std::string& out);
 bool AskGrant(RespArguments arguments, limiter::CheckRequest& check, std::string& out);
 
-/// Eight elements: allowed, limit, remaining, retry_after_ms, reset_after_ms, rule id, degraded,
-/// delay_ms. Limit and remaining are -1 if no limit applied or its state is unknown.
+/// Appends the header of an array and the eight elements of a decision: allowed, limit, remaining,
+/// retry_after_ms, reset_after_ms, rule id, degraded, delay_ms. Limit and remaining are -1 if no
+/// limit applied or its state is unknown.
+void AppendDecisionElements(std::string_view header, const limiter::CheckRequest& check,
+                            std::string& out);
+
+/// An array of these elements.
 void ReplyDecision(const limiter::CheckRequest& check, std::string& out);
 /// How many keys had something to forget.
 void ReplyAffected(const limiter::CheckRequest& check, std::string& out);

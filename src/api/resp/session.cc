@@ -182,21 +182,22 @@ void RespSession::Ask(const RespCommand& command, RespArguments arguments) {
   std::unique_ptr<RespCall> call = loop_.Take();
   call->command = &command;
   call->is_long = BytesOf(arguments) > kMaxPooled;
-  CheckRequest& check = call->Add().check;
-  if (!command.is_administrative()) AddCertificate(client_.peer, check);
+  CheckCall::Part& part = call->Add();
+  if (!command.is_administrative()) AddCertificate(client_.peer, part.check);
   std::string& refusal = loop_.refusal();
-  if (!command.ask(loop_.throttle_limits(), loop_.Shown(command, arguments), check, refusal)) {
+  if (!command.ask(loop_, loop_.Shown(command, arguments), *call, refusal)) {
     ReplyNow() += refusal;
     refusal.clear();
     return loop_.GiveBack(std::move(call));
   }
-  if (check.own_limits() == 0 && !command.is_administrative() &&
-      loop_.services().requires_identity() && !HasIdentity(check)) {
+  const bool is_by_rules = call->settlement == nullptr && part.check.own_limits() == 0;
+  if (is_by_rules && !command.is_administrative() && loop_.services().requires_identity() &&
+      !HasIdentity(part.check)) {
     resp::AppendError(ReplyNow(), kNoIdentityReply);
     return loop_.GiveBack(std::move(call));
   }
   if (command.is_administrative()) {
-    AuditOperation(loop_.services(), OriginOf(*client_.principal(), client_.peer), check);
+    AuditOperation(loop_.services(), OriginOf(*client_.principal(), client_.peer), part.check);
   }
   Submit(*call.release());  // GiveBack owns it again.
 }
@@ -220,12 +221,12 @@ void RespSession::AwaitWork(const RespCommand& command, RespArguments arguments)
 }
 
 void RespSession::WriteReply(CheckCall& base, std::string& out) {
-  const auto& call = static_cast<RespCall&>(base);
+  auto& call = static_cast<RespCall&>(base);
   if (call.command->begin != nullptr) {
     out += call.work_reply;
     return;
   }
-  call.command->reply(call.part(0).check, out);
+  call.command->reply(call, out);
 }
 
 }  // namespace sluice::api

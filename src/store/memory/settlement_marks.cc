@@ -4,11 +4,11 @@
 
 namespace sluice::store {
 
-const std::int64_t* SettlementMarks::Find(const KeyHash& key, const Settlement& settlement) const {
-  const auto totals = by_key_.find(key);
-  if (totals == by_key_.end()) return nullptr;
-  const auto found = totals->second.find({settlement.expires, settlement.receipt});
-  return found == totals->second.end() ? nullptr : &found->second;
+SettlementMark* SettlementMarks::Find(const KeyHash& key, const Settlement& settlement) {
+  const auto marks = by_key_.find(key);
+  if (marks == by_key_.end()) return nullptr;
+  const auto found = marks->second.find({settlement.expires, settlement.receipt});
+  return found == marks->second.end() ? nullptr : &found->second;
 }
 
 std::size_t SettlementMarks::Bytes() const {
@@ -27,17 +27,18 @@ bool SettlementMarks::HasRoomFor(const KeyHash& key, std::size_t added, std::siz
   return last->first.expires <= now;
 }
 
-void SettlementMarks::Prune(Totals& totals, WallTime now, std::size_t most) {
-  for (; most > 0 && !totals.empty() && totals.begin()->first.expires <= now; --most) {
-    totals.erase(totals.begin());
+void SettlementMarks::Prune(Marks& marks, WallTime now, std::size_t most) {
+  for (; most > 0 && !marks.empty() && marks.begin()->first.expires <= now; --most) {
+    marks.erase(marks.begin());
     --marks_;
   }
 }
 
-void SettlementMarks::Insert(const KeyHash& key, const Settlement& settlement, WallTime now) {
-  Totals& totals = by_key_[key];
-  Prune(totals, now, 2);
-  totals.emplace(Id{settlement.expires, settlement.receipt}, settlement.total);
+void SettlementMarks::Insert(const KeyHash& key, const Settlement& settlement,
+                             const SettlementMark& mark, WallTime now) {
+  Marks& marks = by_key_[key];
+  Prune(marks, now, 2);
+  marks.emplace(Id{settlement.expires, settlement.receipt}, mark);
   ++marks_;
 }
 

@@ -11,14 +11,14 @@
 
 namespace sluice::store {
 
-/// Settled totals of receipts by key, kept until the receipts expire. Not thread-safe: guarded by
+/// Marks of settled receipts by key, kept until the receipts expire. Not thread-safe: guarded by
 /// the segment's lock.
 ///
 /// Expired marks are removed a few at a time, whenever their key is settled again or swept.
 class SettlementMarks {
  public:
-  /// Returns the total settled for the receipt, or nullptr.
-  [[nodiscard]] const std::int64_t* Find(const KeyHash& key, const Settlement& settlement) const;
+  /// Returns the mark of the receipt, or nullptr.
+  [[nodiscard]] SettlementMark* Find(const KeyHash& key, const Settlement& settlement);
 
   /// Returns whether the key may get `added` marks without exceeding `most`; expired ones don't
   /// count.
@@ -26,7 +26,8 @@ class SettlementMarks {
                                 WallTime now) const;
 
   /// Adds a mark. Precondition: the receipt has none. Drops more expired marks than it adds.
-  void Insert(const KeyHash& key, const Settlement& settlement, WallTime now);
+  void Insert(const KeyHash& key, const Settlement& settlement, const SettlementMark& mark,
+              WallTime now);
 
   /// Drops some expired marks of the next few keys.
   void Sweep(WallTime now);
@@ -34,7 +35,7 @@ class SettlementMarks {
   [[nodiscard]] bool empty() const { return by_key_.empty(); }
 
   /// Maximum heap growth of an Insert: a mark, a key, and the marks of a new key.
-  static constexpr std::size_t kBytesOfNew = 272;
+  static constexpr std::size_t kBytesOfNew = 288;
   /// Returns the approximate heap memory of the marks.
   [[nodiscard]] std::size_t Bytes() const;
 
@@ -46,22 +47,22 @@ class SettlementMarks {
 
     friend auto operator<=>(const Id&, const Id&) = default;
   };
-  using Totals = std::map<Id, std::int64_t>;
+  using Marks = std::map<Id, SettlementMark>;
   struct InOrder {
     bool operator()(const KeyHash& a, const KeyHash& b) const {
       return a.high != b.high ? a.high < b.high : a.low < b.low;
     }
   };
   // Map nodes, with the overhead of the allocator.
-  static constexpr std::size_t kBytesPerMark = 64;
+  static constexpr std::size_t kBytesPerMark = 80;
   static constexpr std::size_t kBytesPerKey = 112;
 
   /// Drops expired marks, `most` at most.
-  void Prune(Totals& totals, WallTime now, std::size_t most);
+  void Prune(Marks& marks, WallTime now, std::size_t most);
 
-  std::map<KeyHash, Totals, InOrder> by_key_;  ///< No value is empty.
-  std::size_t marks_ = 0;                      ///< Of all keys.
-  KeyHash swept_{};                            ///< The key that was swept last.
+  std::map<KeyHash, Marks, InOrder> by_key_;  ///< No value is empty.
+  std::size_t marks_ = 0;                     ///< Of all keys.
+  KeyHash swept_{};                           ///< The key that was swept last.
 };
 
 }  // namespace sluice::store

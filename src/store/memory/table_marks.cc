@@ -71,15 +71,14 @@ void MemoryStore::Table::MarkSettled(StoreCall& call, std::span<const Part> part
     if (settlement == nullptr || settlement->expires <= call.now) continue;
     const KeyKind kind = call.uses[i].kind;
     std::unique_ptr<SettlementMarks>& marks = MarksOf(*parts[i].segment, kind);
-    const std::int64_t* const total = marks ? marks->Find(parts[i].hash, *settlement) : nullptr;
-    if (total != nullptr) {
-      settlement->total = *total;
-      settlement->repeated = true;
+    SettlementMark* const known = marks ? marks->Find(parts[i].hash, *settlement) : nullptr;
+    const SettlementMark mark = Settle(call.uses[i], known);
+    if (known != nullptr) {
+      *known = mark;
     } else {
       const std::size_t before = marks ? marks->Bytes() : 0;
       if (!marks) marks = std::make_unique<SettlementMarks>();
-      settlement->total = call.uses[i].cost;
-      marks->Insert(parts[i].hash, *settlement, call.now);
+      marks->Insert(parts[i].hash, *settlement, mark, call.now);
       CountMarks(marks, kind, before);
     }
   }

@@ -24,6 +24,7 @@ constexpr std::size_t kArgumentsPerUse = 3;
 constexpr std::int64_t kNothingTaken = -1;
 // In place of the number of affected keys.
 constexpr std::int64_t kTooManyMarks = -2;
+constexpr std::int64_t kWasMoved = 2;
 // In place of the first call's result: the number of answered calls follows.
 constexpr std::int64_t kOnlyTheFirst = -3;
 constexpr std::size_t kNumbersOfHeading = 2;
@@ -86,6 +87,18 @@ char LetterOf(Mode mode) {
       return 'f';
     case Mode::kQuota:
       return 'q';
+  }
+  return '?';
+}
+
+char LetterOf(SettlementStep step) {
+  switch (step) {
+    case SettlementStep::kFinal:
+      return 'f';
+    case SettlementStep::kPartial:
+      return 'p';
+    case SettlementStep::kMove:
+      return 'm';
   }
   return '?';
 }
@@ -172,6 +185,8 @@ void AppendParticulars(const StoreCall& call, KeyUse& use, std::string& out) {
   AppendNumber(use.settlement->receipt, out);
   AppendNumbers({use.settlement->expires.time_since_epoch().count(), use.settlement->max_per_key},
                 out);
+  out.push_back(',');
+  out.push_back(LetterOf(use.settlement->step));
 }
 
 // Returns whether two calls differ only in their keys.
@@ -237,12 +252,15 @@ void ReadVerdict(const StoreCall& call, KeyUse& use, Numbers& numbers) {
   if (call.operation == Operation::kGrant) use.receipt.grant_expires = receipt.grant_expires;
   if (Settles(call, use)) {
     use.settlement->total = receipt.amount;
+    use.settlement->charged = taken_at;
     use.settlement->repeated = receipt.from_grant != 0;
+    use.settlement->ended_by =
+        receipt.from_grant == kWasMoved ? SettlementStep::kMove : SettlementStep::kFinal;
   }
   if (!IsCheck(call.operation)) return;
   if (taken_at != kNothingTaken) {
     receipt.at = WallTime{Micros{taken_at}};
-    if (use.limit->algorithm() == Algorithm::kConcurrency) receipt.slot = slot;
+    if (TakesSlot(call, use)) receipt.slot = slot;
   }
   use.receipt = receipt;
 }

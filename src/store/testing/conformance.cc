@@ -37,6 +37,19 @@ Settlement SettlementOf(std::uint64_t receipt, Micros expires, std::uint32_t max
   return {.receipt = receipt, .expires = WallTime{expires}, .max_per_key = max_per_key};
 }
 
+/// One limit of 10 of each algorithm that has settlements, by name.
+std::vector<std::pair<std::string, Limit>> MeteredLimits() {
+  return {
+      {"bucket", Limit::TokenBucket({.capacity = 10, .refill = Rate::PerHour(1)}).value()},
+      {"leaky", Limit::LeakyBucket({.capacity = 10, .leak = Rate::PerHour(1)}).value()},
+      {"window", Limit::FixedWindow({.limit = 10, .window = hours(1)}).value()},
+      {"first hit",
+       Limit::FixedWindow({.limit = 10, .window = hours(1), .anchor = Anchor::kFirstHit}).value()},
+      {"month", Limit::FixedWindow({.limit = 10, .anchor = Anchor::kMonth}).value()},
+      {"log", Limit::SlidingWindowLog({.limit = 10, .window = hours(1)}).value()},
+      {"counter", Limit::SlidingWindowCounter({.limit = 10, .window = hours(1)}).value()}};
+}
+
 // ---- Buckets
 
 void AFullBucketHoldsItsCapacityAndNotOneMore(Driver& driver) {
@@ -354,7 +367,7 @@ void ALookDeniesAndTakesNothing(Driver& driver) {
   uses[0].only_looks = true;
   EXPECT_TRUE(client.CheckAll(uses));
   EXPECT_EQ(uses[0].verdict.remaining, 1);
-  EXPECT_EQ(uses[0].receipt, Receipt{});
+  EXPECT_EQ(uses[0].receipt, Receipt{.at = uses[1].receipt.at});
   EXPECT_EQ(uses[1].verdict.remaining, 4);
   client.Check(five, "a", 1);
   EXPECT_FALSE(client.CheckAll(uses));
@@ -465,6 +478,65 @@ void TheFirstTotalOfAReceiptHolds(Driver& driver) {
   Settlement other_key = SettlementOf(1, kStart + hours(1));
   client.Settle(limit, "other", receipt, 4, other_key);
   EXPECT_FALSE(other_key.repeated);
+}
+
+// Of all algorithms, because each charges in its own way.
+void AChargeAfterALookCounts(Driver& driver) {
+  Client client(driver, __func__);
+  client.At(kStart);
+  for (const auto& [name, limit] : MeteredLimits()) {
+    KeyUse use = client.UseOf(limit, name, 1);
+    use.only_looks = true;
+    const Receipt receipt = client.Check(use).receipt;
+    EXPECT_EQ(receipt.amount, 0) << name;
+    EXPECT_EQ(client.Settle(limit, name, receipt, 4).verdict.remaining, 6) << name;
+  }
+}
+
+void PartialSettlementsRaiseTheChargeAndAFinalOneCorrectsIt(Driver& driver) {
+  Client client(driver, __func__);
+  client.At(kStart);
+  for (const auto& [name, limit] : MeteredLimits()) {
+    const Receipt receipt = client.Check(limit, name, 3).receipt;
+    const auto settle = [&](std::int64_t cost, SettlementStep step) {
+      Settlement settlement = SettlementOf(7, kStart + hours(1));
+      settlement.step = step;
+      const std::int64_t remaining =
+          client.Settle(limit, name, receipt, cost, settlement).verdict.remaining;
+      EXPECT_EQ(settlement.repeated, settlement.total != cost && step == SettlementStep::kFinal);
+      return std::pair(remaining, settlement.total);
+    };
+    using Result = std::pair<std::int64_t, std::int64_t>;
+    EXPECT_EQ(settle(2, SettlementStep::kPartial), Result(7, 3)) << name << ": reserved stays";
+    EXPECT_EQ(settle(6, SettlementStep::kPartial), Result(4, 6)) << name;
+    EXPECT_EQ(settle(6, SettlementStep::kPartial), Result(4, 6)) << name << ": once";
+    EXPECT_EQ(settle(5, SettlementStep::kPartial), Result(4, 6)) << name << ": out of order";
+    EXPECT_EQ(settle(4, SettlementStep::kFinal), Result(6, 4)) << name;
+    EXPECT_EQ(settle(0, SettlementStep::kFinal), Result(6, 4)) << name << ": once";
+  }
+}
+
+void NothingFollowsAFinalSettlementOrAMove(Driver& driver) {
+  Client client(driver, __func__);
+  const Limit limit = TenPerSecond();
+  const Receipt receipt = client.At(kStart).Check(limit, "k", 3).receipt;
+  for (const SettlementStep last : {SettlementStep::kFinal, SettlementStep::kMove}) {
+    const std::uint64_t id = last == SettlementStep::kFinal ? 1 : 2;
+    Settlement end = SettlementOf(id, kStart + hours(1));
+    end.step = last;
+    const std::int64_t remaining = client.Settle(limit, "k", receipt, 3, end).verdict.remaining;
+    EXPECT_FALSE(end.repeated);
+    EXPECT_EQ(end.total, 3);
+    for (const SettlementStep step :
+         {SettlementStep::kFinal, SettlementStep::kPartial, SettlementStep::kMove}) {
+      Settlement later = SettlementOf(id, kStart + hours(1));
+      later.step = step;
+      EXPECT_EQ(client.Settle(limit, "k", receipt, 9, later).verdict.remaining, remaining);
+      EXPECT_TRUE(later.repeated);
+      EXPECT_EQ(later.total, 3);
+      EXPECT_EQ(later.ended_by, last);
+    }
+  }
 }
 
 void WhatWasSettledIsForgottenWhenItExpires(Driver& driver) {
@@ -757,6 +829,9 @@ constexpr ConformanceCase kCases[] = {
     SLUICE_CASE(ASettlementChargesOrGivesBackTheDifference),
     SLUICE_CASE(AReceiptIsGivenBackOnceHoweverOftenItIsCancelled),
     SLUICE_CASE(TheFirstTotalOfAReceiptHolds),
+    SLUICE_CASE(AChargeAfterALookCounts),
+    SLUICE_CASE(PartialSettlementsRaiseTheChargeAndAFinalOneCorrectsIt),
+    SLUICE_CASE(NothingFollowsAFinalSettlementOrAMove),
     SLUICE_CASE(WhatWasSettledIsForgottenWhenItExpires),
     SLUICE_CASE(AKeyThatRemembersTooManyReceiptsGivesNothingBack),
     SLUICE_CASE(AResetForgetsNoSettlement),

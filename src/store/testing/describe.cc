@@ -131,7 +131,12 @@ void CompareUse(Operation operation, std::size_t i, const KeyUse& a, const KeyUs
   }
   if (operation == Operation::kAdjust && a.settlement != nullptr) {
     differences.CompareIn(i, "settled total", a.settlement->total, b.settlement->total);
+    differences.CompareIn(i, "charged", a.settlement->charged, b.settlement->charged);
     differences.CompareIn(i, "repeated", a.settlement->repeated, b.settlement->repeated);
+    if (a.settlement->repeated) {
+      differences.CompareIn(i, "ended by", static_cast<int>(a.settlement->ended_by),
+                            static_cast<int>(b.settlement->ended_by));
+    }
   }
   if (operation == Operation::kInspect) {
     differences.CompareIn(i, "live", a.inspection->live, b.inspection->live);
@@ -166,7 +171,8 @@ std::string DescribeCall(const StoreCall& call) {
     if (use.settlement != nullptr) {
       out << ", settlement{" << use.settlement->receipt << " expires "
           << use.settlement->expires.time_since_epoch().count() << " at most "
-          << use.settlement->max_per_key << " -> " << use.settlement->total
+          << use.settlement->max_per_key << " step " << static_cast<int>(use.settlement->step)
+          << " -> " << use.settlement->charged << " to " << use.settlement->total
           << (use.settlement->repeated ? " repeated" : "") << '}';
     }
     out << '\n';

@@ -107,7 +107,7 @@ class ModelStore::Ledger {
 
   /// A receipt by its expiry and its id.
   using ReceiptName = std::pair<WallTime, std::uint64_t>;
-  using Totals = std::map<ReceiptName, std::int64_t>;
+  using Marks = std::map<ReceiptName, SettlementMark>;
   static ReceiptName NameOf(const Settlement& settlement) {
     return {algo::ClampTime(settlement.expires), settlement.receipt};
   }
@@ -116,7 +116,7 @@ class ModelStore::Ledger {
   }
 
   std::map<KeyName, Record> keys_;
-  std::map<KeyName, Totals> settled_;
+  std::map<KeyName, Marks> settled_;
   Integer latest_ = 0;
   std::uint64_t last_slot_ = std::uint64_t{1} << 40;  ///< Far from ids that a test may choose.
 };
@@ -304,7 +304,10 @@ ModelStore::Ledger::Judgement ModelStore::Ledger::Judge(const KeyUse& use, const
 }
 
 Receipt ModelStore::Ledger::TakeAsDecided(const StoreCall& call, const KeyUse& use, View& view) {
-  if (use.only_looks) return {};
+  if (use.only_looks) {
+    if (!call.allowed) return {};
+    return {.at = WallTime{Micros{Narrow(view.record.model.ReceiptTime())}}};
+  }
   if (call.allowed) {
     return use.verdict.outcome == Outcome::kAllowed ? Take(use, use.cost, view) : Receipt{};
   }
@@ -352,9 +355,9 @@ bool ModelStore::Ledger::HasRoomForSettlements(const StoreCall& call, const Inte
   for (const KeyUse& use : call.uses) {
     const Settlement* settlement = use.settlement;
     if (settlement == nullptr || IsExpired(*settlement, now)) continue;
-    const Totals& totals = settled_[NameOf(use.key)];
-    if (totals.contains(NameOf(*settlement))) continue;
-    const auto live = std::count_if(totals.begin(), totals.end(), [&](const auto& entry) {
+    const Marks& marks = settled_[NameOf(use.key)];
+    if (marks.contains(NameOf(*settlement))) continue;
+    const auto live = std::count_if(marks.begin(), marks.end(), [&](const auto& entry) {
       return Clamp(entry.first.first) > now;
     });
     if (static_cast<std::size_t>(live) + ++added[NameOf(use.key)] > settlement->max_per_key) {
@@ -367,14 +370,28 @@ bool ModelStore::Ledger::HasRoomForSettlements(const StoreCall& call, const Inte
 bool ModelStore::Ledger::TakesEffect(const KeyUse& use, const Integer& now) {
   if (use.settlement == nullptr) return true;
   Settlement& settlement = *use.settlement;
+  Marks& marks = settled_[NameOf(use.key)];
+  const auto known = marks.find(NameOf(settlement));
+  const bool is_expired = IsExpired(settlement, now);
+  settlement.charged = use.receipt.amount + use.receipt.from_grant;
   settlement.repeated = false;
+  if (!is_expired && known != marks.end()) {
+    settlement.charged = known->second.total;
+    if (known->second.step != SettlementStep::kPartial) {
+      settlement.total = settlement.charged;
+      settlement.repeated = true;
+      settlement.ended_by = known->second.step;
+      return false;
+    }
+  }
   settlement.total = use.cost;
-  if (IsExpired(settlement, now)) return false;
-  const auto [found, is_new] =
-      settled_[NameOf(use.key)].emplace(NameOf(settlement), settlement.total);
-  settlement.total = found->second;
-  settlement.repeated = !is_new;
-  return is_new;
+  if (settlement.step == SettlementStep::kMove) settlement.total = settlement.charged;
+  if (settlement.step == SettlementStep::kPartial && use.cost < settlement.charged) {
+    settlement.total = settlement.charged;
+  }
+  if (is_expired) return false;
+  marks[NameOf(settlement)] = {.total = settlement.total, .step = settlement.step};
+  return true;
 }
 
 void ModelStore::Ledger::RunEach(StoreCall& call, const Integer& now) {
@@ -411,15 +428,18 @@ void ModelStore::Ledger::Grant(KeyUse& use, const Integer& now, View& view) {
 }
 
 void ModelStore::Ledger::Adjust(const KeyUse& use, const Integer& now, View& view) {
-  const Integer taken = Integer(use.receipt.amount) + use.receipt.from_grant;
+  const Integer cost = use.settlement != nullptr ? use.settlement->total : use.cost;
+  const Integer taken = use.settlement != nullptr
+                            ? Integer(use.settlement->charged)
+                            : Integer(use.receipt.amount) + use.receipt.from_grant;
   const Integer at = use.receipt.at.time_since_epoch().count();
   view.must_write = true;
-  if (use.cost >= taken) {
-    view.record.model.Adjust(at, use.cost - taken);
+  if (cost >= taken) {
+    view.record.model.Adjust(at, cost - taken);
     return;
   }
-  const Integer back = taken - use.cost;
-  const Integer to_limit = std::min<Integer>(back, use.receipt.amount);
+  const Integer back = taken - cost;
+  const Integer to_limit = std::min<Integer>(back, taken - use.receipt.from_grant);
   view.record.model.Adjust(at, -to_limit);
   view.record.AddGrant(back - to_limit, Clamp(use.receipt.grant_expires), now);
 }

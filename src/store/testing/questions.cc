@@ -291,7 +291,10 @@ void Questioner::AddAdjustment(Question& question) {
   if (choices_.OneIn(3) || (has_many_keys() && use.receipt.amount > 0)) use.cost = 0;
   question.Add(use, taken.subject, subjects_[taken.subject].limit);
   if (taken.settlement.receipt == 0 || was_at_end_ || choices_.OneIn(3)) return;
-  question.SetSettlement(taken.settlement);
+  Settlement settlement = taken.settlement;
+  settlement.step = choices_.OneOf({SettlementStep::kFinal, SettlementStep::kPartial,
+                                    SettlementStep::kPartial, SettlementStep::kMove});
+  question.SetSettlement(settlement);
 }
 
 // Where a clock may be set back nothing expires: a store may or may not have forgotten it.

@@ -26,6 +26,7 @@ void SoilAnswers(Question& question) {
     use.verdict = {.remaining = -5, .retry_after = Micros{5}, .delay = Micros{5}};
     if (use.settlement != nullptr) {
       use.settlement->total = -5;
+      use.settlement->charged = -5;
       use.settlement->repeated = true;
     }
     if (question.call.operation == Operation::kAdjust) continue;

@@ -301,7 +301,9 @@ local function check(uses, takes)
     if takes then
       if not allowed then
         take(use, counted_when_denied(use))
-      elseif use.outcome == ALLOWED and not use.only_looks then
+      elseif use.only_looks then
+        use.at = use.subject.state.at  -- A later charge counts where the call has looked.
+      elseif use.outcome == ALLOWED then
         take(use, use.cost)
       end
     end
@@ -314,10 +316,10 @@ end
 local function adjust(use)
   local subject = use.subject
   local state = subject.state
-  local kept_of_grant = min(use.receipt_grant, use.cost)
-  local kept_of_limit = use.cost - kept_of_grant
+  local kept_of_grant = min(use.receipt_grant, use.total)
+  local kept_of_limit = use.total - kept_of_grant
   prepare(subject)
-  use.limit.algorithm.adjust(use.limit, state, use.receipt_at, kept_of_limit - use.receipt_amount)
+  use.limit.algorithm.adjust(use.limit, state, use.receipt_at, kept_of_limit - (use.charged - use.receipt_grant))
   grants.add(state, use.receipt_grant - kept_of_grant, use.grant_expires)
   use.grant_expires = nil
 end
@@ -336,7 +338,7 @@ local each = {
   end,
   A = function(use)
     if settlement.takes_effect(use) then adjust(use) end
-    if use.receipt then use.amount, use.from_grant = use.total or use.cost, use.total and 1 or 0 end
+    if use.receipt then use.amount, use.from_grant, use.at = use.total, settlement.repeated(use), use.charged end
     return 0
   end,
   F = function(use)
@@ -412,8 +414,8 @@ local function read_use(operation, at)
   use.receipt_at = tonumber(at_time)
   if expires ~= '0' then use.grant_expires = tonumber(expires) end
   if settles ~= '' then
-    local receipt, expires, max_marks = string.match(settles, '^,(%d+),(%d+),(%d+)$')
-    use.receipt, use.expires, use.max_marks = receipt, tonumber(expires), tonumber(max_marks)
+    local receipt, expires, max_marks, step = string.match(settles, '^,(%d+),(%d+),(%d+),(%a)$')
+    use.receipt, use.expires, use.max_marks, use.step = receipt, tonumber(expires), tonumber(max_marks), step
     use.marks = KEYS[next_key]
     next_key = next_key + 1
   end
