@@ -24,6 +24,7 @@ REPLIES = {
         "resp": b"-ERR storage unavailable: store_timeout\r\n",
     },
     "no decision": {"http": http(b"200 OK", b'{"allowed":"yes"}'), "resp": b"$-1\r\n"},
+    "not an object": {"http": http(b"400 Bad Request", b"null"), "resp": b"*1\r\n:1\r\n"},
     "not JSON": {"http": http(b"200 OK", b"{" * 100000), "resp": b"*2\r\n$1\r\nx\r\n$1\r\ny\r\n"},
     "wrong credential": {
         "http": http(b"401 Unauthorized", b'{"code":"UNAUTHORIZED"}'),
@@ -48,7 +49,7 @@ class FaultProxy:
 
     def __init__(self, protocol, target):
         self.protocol, self.target, self.fault = protocol, target, None
-        self.connections, self.peak = set(), 0
+        self.connections, self.peak, self.failed_requests = set(), 0, 0
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
@@ -119,6 +120,7 @@ class FaultProxy:
     async def _fail(self, writer):
         """False: the connection is to be closed."""
         fault = self.fault
+        self.failed_requests += 1
         if fault in ENDLESS:
             start, again, pause = ENDLESS[fault][self.protocol]
             writer.write(start)

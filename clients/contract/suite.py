@@ -225,6 +225,23 @@ class ContractTest(unittest.TestCase):
             self.server.process.send_signal(signal.SIGCONT)
         wait_until(lambda: application.get("/limited", "stopped").status == 429)
 
+    def test_checks_that_wait_do_not_block_the_application(self):
+        application = self.application("open", LONG_DEADLINE_MS)
+        self.proxy.set("hang")
+        before = self.proxy.failed_requests
+
+        async def run():
+            waiting = [asyncio.create_task(application.send("/limited", f"waiting {i}")) for i in range(4)]
+            while self.proxy.failed_requests == before:
+                await asyncio.sleep(0.01)
+            exempt = await application.send("/exempt")
+            self.assertFalse(any(task.done() for task in waiting))
+            self.proxy.set("refused")
+            return exempt, await asyncio.gather(*waiting)
+
+        exempt, decided = asyncio.run(asyncio.wait_for(run(), TIMEOUT / 2))
+        self.assertEqual({response.status for response in (exempt, *decided)}, {200})
+
     def test_a_flood_of_requests_while_the_server_hangs_needs_few_connections(self):
         application = self.application("open", SHORT_DEADLINE_MS)
         self.proxy.set("hang")

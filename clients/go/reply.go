@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 )
 
 const (
 	maxBody    = 1 << 20
+	maxText    = 1024
+	maxDelay   = 24 * time.Hour
 	maxRequest = 64 << 10 // Larger ones might not arrive within the deadline: callers could cause failures.
 )
 
@@ -19,6 +22,29 @@ var tooLarge = Decision{
 
 // All styles of docs/http.md, and nothing else that a server may send.
 var passedOn = regexp.MustCompile(`(?i)^(x-ratelimit-[a-z-]+|ratelimit(-[a-z]+)?|retry-after)$`)
+var printable = regexp.MustCompile(`^[\x20-\x7e]{0,1000}$`)
+
+// Decision says whether a call passes. If it does not, Status and Body are the response. Header belongs to every response.
+type Decision struct {
+	Allowed  bool
+	Status   int
+	Header   http.Header
+	Code     string
+	Message  string
+	DenialID string
+	Delay    time.Duration // How long a caller of a leaky bucket should wait.
+	Failed   bool          // The server did not decide: OnFailure did.
+}
+
+// Body is the JSON of a denial.
+func (d Decision) Body() []byte {
+	detail := map[string]string{"code": d.Code, "message": d.Message}
+	if d.DenialID != "" {
+		detail["denial_id"] = d.DenialID
+	}
+	body, _ := json.Marshal(map[string]any{"error": detail})
+	return body
+}
 
 // The decision of a reply; an error if it has none, as a 500.
 func decide(response *http.Response, body []byte) (Decision, error) {
@@ -39,12 +65,15 @@ func decide(response *http.Response, body []byte) (Decision, error) {
 	status := response.StatusCode
 	header := http.Header{}
 	for name, values := range response.Header {
-		if passedOn.MatchString(name) {
-			header[name] = values
+		for _, value := range values {
+			if passedOn.MatchString(name) && printable.MatchString(value) {
+				header[name] = append(header[name], value)
+			}
 		}
 	}
 	if status == http.StatusOK && told.Allowed != nil && *told.Allowed {
-		return Decision{Allowed: true, Status: status, Header: header, Delay: time.Duration(told.DelayMs) * time.Millisecond}, nil
+		delay := time.Duration(min(max(told.DelayMs, 0), maxDelay.Milliseconds())) * time.Millisecond
+		return Decision{Allowed: true, Status: status, Header: header, Delay: delay}, nil
 	}
 	// A denial; or an invalid call, such as a key that is too long. What callers can cause must never pass.
 	denied := told.Allowed != nil && !*told.Allowed && status >= 400
@@ -54,5 +83,10 @@ func decide(response *http.Response, body []byte) (Decision, error) {
 	if told.Message == "" {
 		told.Message = told.Detail
 	}
-	return Decision{Status: status, Header: header, Code: told.Code, Message: told.Message, DenialID: told.DenialID}, nil
+	code, message, id := bounded(told.Code), bounded(told.Message), bounded(told.DenialID)
+	return Decision{Status: status, Header: header, Code: code, Message: message, DenialID: id}, nil
+}
+
+func bounded(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxText)], "")
 }

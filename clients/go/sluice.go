@@ -7,8 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,28 +17,6 @@ import (
 
 // Attributes describe a call: "api_key", "ip", "endpoint", "method" and any others that the rules use.
 type Attributes map[string]string
-
-// Decision says whether a call passes. If it does not, Status and Body are the response. Header belongs to every response.
-type Decision struct {
-	Allowed  bool
-	Status   int
-	Header   http.Header
-	Code     string
-	Message  string
-	DenialID string
-	Delay    time.Duration // How long a caller of a leaky bucket should wait.
-	Failed   bool          // The server did not decide: OnFailure did.
-}
-
-// Body is the JSON of a denial.
-func (d Decision) Body() []byte {
-	detail := map[string]string{"code": d.Code, "message": d.Message}
-	if d.DenialID != "" {
-		detail["denial_id"] = d.DenialID
-	}
-	body, _ := json.Marshal(map[string]any{"error": detail})
-	return body
-}
 
 // Checker is a Client, or a sluicetest.Fake.
 type Checker interface {
@@ -74,10 +52,13 @@ type Client struct {
 func New(server string, options Options) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("sluice: expected http://host:port or https://host:port, found %q", server)
+		return nil, errors.New("sluice: expected http://host:port or https://host:port") // It may have a password.
 	}
 	if options.Deadline < 0 || options.MaxConnections < 0 {
 		return nil, errors.New("sluice: Deadline and MaxConnections must not be negative")
+	}
+	if !printable.MatchString(options.Token) {
+		return nil, errors.New("sluice: Token must be printable ASCII")
 	}
 	if options.Deadline == 0 {
 		options.Deadline = 20 * time.Millisecond
@@ -86,7 +67,10 @@ func New(server string, options Options) (*Client, error) {
 		options.MaxConnections = 64
 	}
 	if options.Transport == nil {
+		// A connection is made in the background: it may take longer than a check, but not hold its place forever.
+		patience := max(time.Second, options.Deadline)
 		options.Transport = &http.Transport{
+			DialContext: (&net.Dialer{Timeout: patience}).DialContext, TLSHandshakeTimeout: patience,
 			MaxConnsPerHost: options.MaxConnections, MaxIdleConnsPerHost: options.MaxConnections,
 			IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: 16 << 10,
 		}
@@ -96,7 +80,7 @@ func New(server string, options Options) (*Client, error) {
 	return &Client{base.JoinPath("/api/v1/rate-limit/check").String(), options, client}, nil
 }
 
-// Check decides a call of a cost of at least 1. It never fails: OnFailure decides if the server does not.
+// Check decides a call. It never fails: OnFailure decides if the server does not. The context's end does not end a check.
 func (c *Client) Check(ctx context.Context, attributes Attributes, cost int64) Decision {
 	decision, err := c.ask(ctx, attributes, cost)
 	if err == nil {
@@ -113,7 +97,8 @@ func (c *Client) Check(ctx context.Context, attributes Attributes, cost int64) D
 }
 
 func (c *Client) ask(ctx context.Context, attributes Attributes, cost int64) (Decision, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.Deadline)
+	// A caller that hangs up, or has no time, must not make its check fail, and pass.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Deadline)
 	defer cancel()
 	body, err := json.Marshal(map[string]any{"attributes": attributes, "cost": cost, "receipt": false})
 	if err != nil {
@@ -129,8 +114,8 @@ func (c *Client) ask(ctx context.Context, attributes Attributes, cost int64) (De
 	request.GetBody = nil // A check that may have run is not sent again.
 	request.Header.Set("Content-Type", "application/json")
 	// Of the server for its store, so that the rule's failure mode decides and not this client's.
-	patience := max(1, (c.options.Deadline * 3 / 4).Milliseconds())
-	request.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(patience, 10))
+	timeout := max(1, (c.options.Deadline * 3 / 4).Milliseconds())
+	request.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(timeout, 10))
 	if c.options.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.options.Token)
 	}

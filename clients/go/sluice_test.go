@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func serve(t *testing.T, options Options, handler http.HandlerFunc) *Client {
@@ -139,13 +140,37 @@ func TestThousandsOfChecksShareTheConnections(t *testing.T) {
 	}
 }
 
-func TestACallersOwnDeadlineAndCancellationEndACheck(t *testing.T) {
-	hang := make(chan struct{})
-	client := serve(t, Options{}, func(http.ResponseWriter, *http.Request) { <-hang })
-	defer close(hang)
-	ctx, cancel := context.WithCancel(context.Background())
+func TestACallerThatHangsUpOrHasNoTimeIsStillDecided(t *testing.T) {
+	client := serve(t, Options{}, func(writer http.ResponseWriter, _ *http.Request) {
+		writer.WriteHeader(429)
+		io.WriteString(writer, `{"allowed":false}`)
+	})
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if decision := client.Check(ctx, nil, 1); !decision.Failed {
+	late, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	defer cancel()
+	for _, ctx := range []context.Context{canceled, late} {
+		if decision := client.Check(ctx, nil, 1); decision.Allowed || decision.Failed {
+			t.Errorf("%+v", decision)
+		}
+	}
+}
+
+func TestNothingOfAHostileReplyIsLong(t *testing.T) {
+	client := serve(t, Options{}, func(writer http.ResponseWriter, _ *http.Request) {
+		writer.Header().Set("RateLimit", "tab\there")
+		writer.Header().Set("RateLimit-Policy", strings.Repeat("p", 2000))
+		writer.WriteHeader(429)
+		io.WriteString(writer, `{"allowed":false,"message":"`+strings.Repeat("é", 5000)+`"}`)
+	})
+	decision := client.Check(context.Background(), nil, 1)
+	if decision.Failed || len(decision.Header) != 0 || len(decision.Message) > maxText || !utf8.ValidString(decision.Message) {
+		t.Errorf("%+v", decision)
+	}
+	client = serve(t, Options{}, func(writer http.ResponseWriter, _ *http.Request) {
+		io.WriteString(writer, `{"allowed":true,"delayMs":9223372036854775807}`)
+	})
+	if decision := client.Check(context.Background(), nil, 1); !decision.Allowed || decision.Delay != maxDelay {
 		t.Errorf("%+v", decision)
 	}
 }
@@ -156,7 +181,12 @@ func TestWrongOptionsAreRefusedAtOnce(t *testing.T) {
 			t.Errorf("%q is taken", server)
 		}
 	}
-	if _, err := New("http://x", Options{Deadline: -1}); err == nil {
-		t.Error("a negative deadline is taken")
+	for _, options := range []Options{{Deadline: -1}, {MaxConnections: -1}, {Token: "a\r\nb"}} {
+		if _, err := New("http://x", options); err == nil {
+			t.Errorf("%+v is taken", options)
+		}
+	}
+	if _, err := New("redis://:secret@x", Options{}); strings.Contains(err.Error(), "secret") {
+		t.Error(err)
 	}
 }

@@ -1,7 +1,7 @@
 /** Checks over HTTP: `POST /api/v1/rate-limit/check`. */
 import http from "node:http";
 import https from "node:https";
-import { type Attributes, type Checker, type Decision, decide, decision } from "./decision.js";
+import { type Attributes, type Checker, type Decision, decide, decision, printable } from "./decision.js";
 
 export { type Attributes, type Checker, type Decision, bodyOf } from "./decision.js";
 
@@ -37,9 +37,12 @@ export class Client implements Checker {
     this.options = { ...defaults, maxConnections: 64, maxWaiting: 1024, ...options };
     const { deadlineMs, onFailure, token, maxConnections } = this.options;
     this.target = new URL("/api/v1/rate-limit/check", url);
-    if (!/^https?:$/.test(this.target.protocol)) throw new Error(`expected http://host:port or https://…, found ${url}`);
+    if (!/^https?:$/.test(this.target.protocol)) {
+      throw new Error(`expected http://host:port or https://host:port, found ${this.target.protocol}`);
+    }
     if (!(deadlineMs > 0)) throw new Error(`deadlineMs must be positive, found ${deadlineMs}`);
     if (onFailure !== "open" && onFailure !== "closed") throw new Error("onFailure must be 'open' or 'closed'");
+    if (!printable.test(token)) throw new Error("token must be printable ASCII");
     this.free = maxConnections;
     this.agent = new (this.target.protocol === "https:" ? https : http).Agent({ keepAlive: true, scheduling: "lifo" });
     this.headers = {

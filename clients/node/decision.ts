@@ -22,8 +22,10 @@ export interface Checker {
 }
 
 /** What a response of the application carries on: all styles of docs/http.md, and nothing else that a server may send. */
+const maxText = 1024;
+const maxDelayMs = 86_400_000;
 const passedOn = /^(x-ratelimit-[a-z-]+|ratelimit(-[a-z]+)?|retry-after)$/i;
-const printable = /^[\x20-\x7e]{0,1024}$/;
+export const printable = /^[\x20-\x7e]{0,1024}$/;
 
 export function decision(fields: Partial<Decision> & { allowed: boolean }): Decision {
   const rest = { status: 200, headers: [], code: "", message: "", denialId: "", delayMs: 0, failed: false };
@@ -49,13 +51,14 @@ export function decide(response: IncomingMessage, body: string): Decision | Erro
     const [name = "", value = ""] = response.rawHeaders.slice(i, i + 2);
     if (passedOn.test(name) && printable.test(value)) headers.push([name, value]);
   }
-  const { allowed, delayMs } = told ?? {};
+  if (typeof told !== "object" || told === null) return new Error("the body of the reply is not a JSON object");
+  const { allowed, delayMs } = told;
   if (allowed === true && status === 200) {
-    return decision({ allowed, headers, delayMs: typeof delayMs === "number" ? delayMs : 0 });
+    return decision({ allowed, headers, delayMs: typeof delayMs === "number" ? Math.min(Math.max(delayMs, 0), maxDelayMs) : 0 });
   }
   // A denial; or an invalid call, such as a key that is too long. What callers can cause must never pass.
   if (allowed === false ? status >= 400 && status < 600 : status === 400) {
-    const text = (name: string) => (typeof told?.[name] === "string" ? (told[name] as string) : "");
+    const text = (name: string) => (typeof told[name] === "string" ? (told[name] as string).slice(0, maxText) : "");
     const message = text("message") || text("detail");
     return decision({ allowed: false, status, headers, code: text("code"), message, denialId: text("denialId") });
   }

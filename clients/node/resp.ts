@@ -55,7 +55,7 @@ export class Connection {
   constructor(url: string, private readonly deadlineMs: number, private readonly maxPending: number) {
     this.url = new URL(url);
     if (!/^sluices?:$/.test(this.url.protocol) || !this.url.hostname) {
-      throw new Error(`expected sluice://host:port or sluices://host:port, found ${url}`);
+      throw new Error(`expected sluice://host:port or sluices://host:port, found ${this.url.protocol}`);
     }
     if (!(deadlineMs > 0)) throw new Error(`deadlineMs must be positive, found ${deadlineMs}`);
   }

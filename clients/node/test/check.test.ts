@@ -65,12 +65,12 @@ test("replies that decide nothing are failures, invalid calls are denials", asyn
   await serve(() => next, async (url) => {
     const errors: Error[] = [];
     const client = new Client(url, { ...long, onError: (error) => errors.push(error) });
-    for (const [status, body] of [[500, "{}"], [401, "{}"], [302, '{"allowed":true}'], [200, "null"], [200, '{"allowed":1}']] as const) {
+    for (const [status, body] of [[500, "{}"], [401, "{}"], [302, '{"allowed":true}'], [200, "null"], [200, '{"allowed":1}'], [400, "null"], [400, "7"], [400, "<html>"]] as const) {
       next = { status, body };
       const { allowed, failed, status: shown } = await client.check({});
       assert.deepEqual([allowed, failed, shown], [false, true, 503], `${status} ${body}`);
     }
-    assert.equal(errors.length, 5);
+    assert.equal(errors.length, 8);
     next = { status: 400, body: '{"code":"INVALID_KEY","detail":"too long"}' };
     const invalid = await client.check({});
     assert.deepEqual([invalid.failed, invalid.status, invalid.message], [false, 400, "too long"]);
@@ -78,6 +78,19 @@ test("replies that decide nothing are failures, invalid calls are denials", asyn
     const denied = await client.check({});
     assert.deepEqual(denied.headers, [["Retry-After", "7"]]);
     assert.deepEqual(JSON.parse(bodyOf(denied)), { error: { code: "C", message: "m", denial_id: "d" } });
+    client.close();
+  });
+});
+
+test("no value of a hostile reply is long", async () => {
+  let next: Reply = { status: 429, body: JSON.stringify({ allowed: false, code: ["x"], message: "m".repeat(5000) }) };
+  await serve(() => next, async (url) => {
+    const client = new Client(url, long);
+    const { code, message } = await client.check({});
+    assert.deepEqual([code, message.length], ["", 1024]);
+    next = { status: 200, body: '{"allowed":true,"delayMs":1e308}', headers: { RateLimit: "r".repeat(2000) } };
+    const { delayMs, headers } = await client.check({});
+    assert.deepEqual([delayMs, headers], [86_400_000, []]);
     client.close();
   });
 });
@@ -91,6 +104,8 @@ test("wrong options are refused at once", () => {
   assert.throws(() => new Client("ftp://x"));
   assert.throws(() => new Client("nonsense"));
   assert.throws(() => new Client("http://x", { deadlineMs: 0 }));
+  assert.throws(() => new Client("http://x", { token: "a\r\nb" }));
+  assert.throws(() => new Client("redis://:secret@x"), (error: Error) => !error.message.includes("secret"));
   assert.throws(() => new Client("http://x", { onFailure: "ajar" as "open" }));
 });
 

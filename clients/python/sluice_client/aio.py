@@ -2,82 +2,95 @@
 
 import asyncio
 import collections
+import threading
 
 from sluice_client.check import DEADLINE, MAX_REQUEST, TOO_LARGE, Protocol, parse_reply
 
 
+class LoopState:
+    """The connections of one event loop."""
+
+    def __init__(self, max_connections):
+        self.idle = collections.deque()
+        self.free = asyncio.Semaphore(max_connections)
+        self.waiting = 0
+
+    def take_idle(self):
+        while self.idle:
+            connection = self.idle.pop()
+            if not connection.transport.is_closing():
+                return connection
+        return None
+
+
 class AsyncClient:
     """As Client, with `await client.check(…)`. At most `max_connections` calls are under way and `max_waiting` wait for
-    one of them; further calls fail at once. The deadline includes the waiting."""
+    one of them; further calls fail at once. The deadline includes the waiting. Several event loops may share a client;
+    each has connections of its own."""
 
     def __init__(self, url, *, max_connections=64, max_waiting=1024, **options):
         self._protocol = Protocol(url, **options)
         self._deadline = options.get("deadline", DEADLINE)
         self._max_connections, self._max_waiting = max_connections, max_waiting
-        self._loop = None
+        self._states, self._mutex = {}, threading.Lock()
 
     async def check(self, attributes, cost=1):
         request = self._protocol.request(attributes, cost)
         if len(request) > MAX_REQUEST:
             return TOO_LARGE
+        state = self._state()
         try:
-            self._bind()
-            if self._waiting >= self._max_waiting:
+            if state.waiting >= self._max_waiting:
                 raise ConnectionError("too many calls wait for the rate limiter")
             async with asyncio.timeout(self._deadline):
-                return await self._call(request)
+                return await self._call(state, request)
         except (OSError, ValueError) as error:
             self._protocol.on_error(error)
             return self._protocol.failure
 
-    def _bind(self):
-        """Connections belong to one event loop; under another one, such as the next test's, all start anew."""
+    def _state(self):
+        """Of the running event loop."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._waiting = loop, 0
-            self._idle = collections.deque()
-            self._free = asyncio.Semaphore(self._max_connections)
+        with self._mutex:
+            if loop not in self._states:
+                self._states = {one: state for one, state in self._states.items() if not one.is_closed()}
+                self._states[loop] = LoopState(self._max_connections)
+            return self._states[loop]
 
-    async def _call(self, request):
-        self._waiting += 1
+    async def _call(self, state, request):
+        state.waiting += 1
         try:
-            await self._free.acquire()
+            await state.free.acquire()
         finally:
-            self._waiting -= 1
+            state.waiting -= 1
         try:
-            connection = self._take_idle() or await self._connect()
+            connection = state.take_idle() or await self._connect()
             try:
                 decision, reusable = await connection.call(request)
             except BaseException:
                 connection.transport.abort()
                 raise
             if reusable:
-                self._idle.append(connection)
+                state.idle.append(connection)
             else:
                 connection.transport.abort()
             return decision
         finally:
-            self._free.release()
-
-    def _take_idle(self):
-        while self._idle:
-            connection = self._idle.pop()
-            if not connection.transport.is_closing():
-                return connection
-        return None
+            state.free.release()
 
     async def _connect(self):
         address = self._protocol.address
         name = address.host if address.tls else None
-        _, connection = await self._loop.create_connection(
+        _, connection = await asyncio.get_running_loop().create_connection(
             Connection, address.host, address.port, ssl=address.tls, server_hostname=name
         )
         return connection
 
     async def close(self):
-        """Closes idle connections, on the event loop that they belong to."""
-        while self._loop is asyncio.get_running_loop() and self._idle:
-            self._idle.pop().transport.abort()
+        """Closes idle connections of the running event loop."""
+        state = self._state()
+        while connection := state.take_idle():
+            connection.transport.abort()
         await asyncio.sleep(0)
 
 

@@ -3,11 +3,13 @@
 import dataclasses
 import json
 import re
+import threading
 
 from sluice_client.connections import Address, Pool, Unavailable
 
 DEADLINE = 0.020
 MAX_HEAD, MAX_BODY = 16 * 1024, 1024 * 1024
+MAX_TEXT, MAX_DELAY = 1024, 86_400_000
 MAX_REQUEST = 64 * 1024  # Larger ones might not arrive within the deadline: callers could cause failures.
 # What a response of the application carries on: all styles of docs/http.md, and nothing else that a server may send.
 PASSED_ON = re.compile(r"(x-ratelimit-[a-z-]+|ratelimit(-[a-z]+)?|retry-after)", re.IGNORECASE)
@@ -28,11 +30,13 @@ class Decision:
     failed: bool = False  # The server did not decide: `on_failure` did.
 
     @property
-    def body(self):
+    def error(self):
         error = {"code": self.code, "message": self.message}
-        if self.denial_id:
-            error["denial_id"] = self.denial_id
-        return json.dumps({"error": error}).encode()
+        return error | {"denial_id": self.denial_id} if self.denial_id else error
+
+    @property
+    def body(self):
+        return json.dumps({"error": self.error}).encode()
 
 
 TOO_LARGE = Decision(False, 400, (), "BODY_TOO_LARGE", "The attributes of the call are too long")
@@ -44,7 +48,7 @@ class Protocol:
     def __init__(self, url, *, deadline=DEADLINE, on_failure="open", token="", on_error=None):
         if on_failure not in ("open", "closed"):
             raise ValueError(f"on_failure must be 'open' or 'closed', found {on_failure!r}")
-        if not deadline > 0:
+        if not 0 < deadline < threading.TIMEOUT_MAX:
             raise ValueError(f"deadline must be positive seconds, found {deadline!r}")
         if not PRINTABLE.fullmatch(token):
             raise ValueError("token must be printable ASCII")
@@ -98,16 +102,22 @@ def decide(status, fields, body):
         told = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the body of the reply is not JSON: {error}") from error
-    allowed = told.get("allowed") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        raise ValueError("the body of the reply is not a JSON object")
+    allowed, delay = told.get("allowed"), told.get("delayMs")
     headers = tuple((n, v) for n, v in fields if PASSED_ON.fullmatch(n) and PRINTABLE.fullmatch(v))
     if allowed is True and status == 200:
-        delay = told.get("delayMs", 0)
-        return Decision(True, 200, headers, delay=delay / 1000 if isinstance(delay, int) else 0.0)
+        return Decision(True, 200, headers, delay=min(max(delay, 0), MAX_DELAY) / 1000 if isinstance(delay, int) else 0.0)
     # A denial; or an invalid call, such as a key that is too long. What callers can cause must never pass.
     if (allowed is False and 400 <= status < 600) or status == 400:
-        code, message, denial_id = (str(told.get(n) or "") for n in ("code", "message", "denialId"))
-        return Decision(False, status, headers, code, message or str(told.get("detail") or ""), denial_id)
+        code, message, detail, denial_id = (text_of(told.get(n)) for n in ("code", "message", "detail", "denialId"))
+        return Decision(False, status, headers, code, message or detail, denial_id)
     raise ValueError(f"the reply decides nothing: status {status}")
+
+
+def text_of(value):
+    """A text that every framework can send, and that is not long."""
+    return value[:MAX_TEXT].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 class Client:

@@ -26,12 +26,22 @@ class Address:
     def __init__(self, url, plain, encrypted, port):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in (plain, encrypted) or not parts.hostname:
-            raise ValueError(f"expected {plain}://host:port or {encrypted}://host:port, found {url!r}")
+            # Not the whole URL: it may have a password.
+            raise ValueError(f"expected {plain}://host:port or {encrypted}://host:port, found {parts.scheme!r}")
         self.host, self.port = parts.hostname, parts.port or port
         self.tls = ssl.create_default_context() if parts.scheme == encrypted else None
         self.password = urllib.parse.unquote(parts.password or "")
         self.query = dict(urllib.parse.parse_qsl(parts.query))
         self.name = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class PoolState:
+    """The connections of one process."""
+
+    def __init__(self, max_connections):
+        self.process = os.getpid()
+        self.idle = collections.deque()
+        self.free = threading.BoundedSemaphore(max_connections)
 
 
 class Pool:
@@ -40,53 +50,40 @@ class Pool:
     `greeting` is what a new connection sends first, with the parser of its reply."""
 
     def __init__(self, address, deadline, max_connections=64, greeting=None):
+        if not 0 < deadline < threading.TIMEOUT_MAX:
+            raise ValueError(f"deadline must be positive seconds, found {deadline!r}")
         self._address, self._deadline, self._max, self._greeting = address, deadline, max_connections, greeting
-        self._start()
-
-    def _start(self):
-        self._process = os.getpid()
-        self._idle = collections.deque()
-        self._free = threading.BoundedSemaphore(self._max)
+        self._state = PoolState(max_connections)
 
     def call(self, request, parse):
         """Sends the request and returns the parsed reply. Raises Unavailable."""
-        if os.getpid() != self._process:
-            self._start()  # A forked process must not share its parent's connections.
+        state = self._state
+        if os.getpid() != state.process:  # A forked process must not share its parent's connections.
+            self._state = state = PoolState(self._max)
         end = time.monotonic() + self._deadline
-        free = self._free
-        if not free.acquire(timeout=self._deadline):
+        if not state.free.acquire(timeout=self._deadline):
             raise Unavailable(f"all {self._max} connections are in use")
         try:
-            return self._call(request, parse, end)
+            return self._call(state.idle, request, parse, end)
         except (OSError, ValueError) as error:
             raise Unavailable(f"{self._address.name}: {error}") from error
         finally:
-            free.release()
+            state.free.release()
 
-    def _call(self, request, parse, end):
-        connection = self._take_idle() or self._connect(end)
+    def _call(self, idle, request, parse, end):
+        connection = _take(idle) or self._connect(end)
         reusable = False
         try:
             reply, reusable = exchange(connection, request, parse, end)
             return reply
         finally:
             if reusable:
-                self._idle.append(connection)
+                idle.append(connection)
             else:
                 connection.close()
 
-    def _take_idle(self):
-        while True:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                return None
-            if not _is_readable(connection):
-                return connection
-            connection.close()  # Closed by the server, or it sent what nobody asked for.
-
     def _connect(self, end):
-        connection = socket.create_connection((self._address.host, self._address.port), _rest(end))
+        connection = _open(self._address, end)
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._address.tls:
@@ -101,8 +98,33 @@ class Pool:
 
     def close(self):
         """Closes idle connections."""
-        while self._idle:
-            self._idle.pop().close()
+        while connection := _take(self._state.idle):
+            connection.close()
+
+
+def _open(address, end):
+    """Tries the addresses of a name in order. Each has only the time that is left, not as much as the one before."""
+    failure = OSError("the name has no address")
+    for *_, place in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+        try:
+            return socket.create_connection(place[:2], _rest(end))
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def _take(idle):
+    """An idle connection that can be used, or None."""
+    while True:
+        try:
+            connection = idle.pop()
+        except IndexError:
+            return None
+        poll = select.poll()
+        poll.register(connection, select.POLLIN)
+        if not poll.poll(0):
+            return connection
+        connection.close()  # Closed by the server, or it sent what nobody asked for.
 
 
 def exchange(connection, request, parse, end):
@@ -125,9 +147,3 @@ def _rest(end):
     if rest <= 0:
         raise TimeoutError("no reply within the deadline")
     return rest
-
-
-def _is_readable(connection):
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    return bool(poll.poll(0))

@@ -43,6 +43,7 @@ class ReplyTest(unittest.TestCase):
         for status, body in [
             (500, {}), (401, {"code": "UNAUTHORIZED"}), (404, PROBLEM), (302, ALLOWED), (201, ALLOWED), (200, DENIED),
             (503, {"code": "STORAGE_UNAVAILABLE"}), (200, {"allowed": 1}), (200, []), (200, b"null"), (200, b""),
+            (400, []), (400, b"null"), (400, b'"text"'), (400, b"<html>"),
             (200, b"\xff"), (200, b"[" * 100_000), (429, ALLOWED),
         ]:  # fmt: skip
             with self.subTest(status=status, body=body[:20] if isinstance(body, bytes) else body):
@@ -58,6 +59,15 @@ class ReplyTest(unittest.TestCase):
         ]:  # fmt: skip
             with self.subTest(data=data[:60]):
                 self.assertRaises(ValueError, parse_reply, data)
+
+    def test_no_value_of_a_hostile_reply_escapes_as_an_exception_or_as_a_long_text(self):
+        for delay, expected in [(10**400, 86_400.0), (-5, 0.0), (1.5, 0.0), ("x", 0.0), (None, 0.0), ([], 0.0)]:
+            decision, _ = parse_reply(reply(200, {"allowed": True, "delayMs": delay}))
+            self.assertEqual(decision.delay, expected)
+        nested = b'{"allowed":false,"code":' + b"[" * 500 + b"]" * 500 + b',"message":"\\ud800' + b"m" * 5000 + b'"}'
+        decision, _ = parse_reply(reply(429, nested))
+        self.assertEqual((decision.code, len(decision.message)), ("", 1024))
+        decision.message.encode()  # Every framework can send it.
 
     def test_a_header_with_control_characters_is_not_passed_on(self):
         decision, _ = parse_reply(
@@ -89,7 +99,10 @@ class RequestTest(unittest.TestCase):
     def test_wrong_options_are_refused_at_once(self):
         for url in ("127.0.0.1:8080", "ftp://x", "http://", ""):
             self.assertRaises(ValueError, Client, url)
-        for options in ({"on_failure": "ajar"}, {"deadline": 0}, {"deadline": -1}, {"token": "a\r\nb"}):
+        with self.assertRaises(ValueError) as refused:
+            Client("redis://:secret@x")
+        self.assertNotIn("secret", str(refused.exception))
+        for options in ({"on_failure": "ajar"}, {"deadline": 0}, {"deadline": -1}, {"deadline": float("inf")}, {"token": "a\r\nb"}):
             self.assertRaises(ValueError, Client, "http://x", **options)
 
     def test_the_error_of_a_failed_check_is_reported(self):

@@ -5,6 +5,7 @@ SLUICE = {
     "DEADLINE": 0.020,           # seconds
     "ON_FAILURE": "open",        # or "closed": 503 while the server does not answer
     "TOKEN": "",                 # if the server requires one of checks
+    "ON_ERROR": "shop.limits.count_error",   # a function of the error of a check that the server did not decide
     "ATTRIBUTES": "shop.limits.attributes",  # a function of the request, or its dotted path
     "CLIENT": None,              # instead of URL: a fake in tests
 }
@@ -25,11 +26,17 @@ from sluice_client.check import Client
 OPTIONS = ("DEADLINE", "ON_FAILURE", "TOKEN")
 
 
+def function_of(value):
+    """A function, or what a dotted path names."""
+    return import_string(value) if isinstance(value, str) else value
+
+
 @functools.cache
 def client_of(kind):
     """One for all middleware of the process: its connections are shared."""
     own = settings.SLUICE
     options = {name.lower(): own[name] for name in OPTIONS if name in own}
+    options["on_error"] = function_of(own.get("ON_ERROR"))
     return own.get("CLIENT") or kind(own["URL"], **options)
 
 
@@ -39,8 +46,8 @@ setting_changed.connect(lambda **_: client_of.cache_clear(), weak=False)  # over
 def attributes_of(request):
     """The attributes of a call, or None: the request is not limited. The path is the one that Django routes by, and the
     address the peer's: behind a proxy, return `ip` from your own function."""
-    own = settings.SLUICE.get("ATTRIBUTES")
-    further = (import_string(own) if isinstance(own, str) else own)(request) if own else {}
+    own = function_of(settings.SLUICE.get("ATTRIBUTES"))
+    further = own(request) if own else {}
     if further is None:
         return None
     known = {"ip": request.META.get("REMOTE_ADDR") or None, "method": request.method, "endpoint": request.path_info}

@@ -68,8 +68,7 @@ class RateLimit:
         if decision is None or decision.allowed:
             add(decision.headers if decision else (), response.headers)
             return
-        detail = {"code": decision.code, "message": decision.message}
-        raise HTTPException(decision.status, detail, headers=dict(decision.headers))
+        raise HTTPException(decision.status, decision.error, headers=dict(decision.headers))
 
 
 def add(passed_on, headers):
