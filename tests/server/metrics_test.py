@@ -12,7 +12,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from support import http1, http2, metrics, resp
+from support import http1, http2, metrics, otlp, resp
 from support.certificates import Authority, tls_flags
 from support.environment import TIMEOUT, wait_until
 from support.files import replace_file
@@ -403,6 +403,20 @@ class Metrics(ServerTest):
 
     def provoke_rules_from_a_store(self):
         self.read(self.serve("--rules-source", "store", "--state-dir", self.folder / "state", rules=RULES))
+
+    def provoke_exports(self):
+        receiver = self.enterContext(otlp.Receiver([(503, {}), (400, {})]))
+        flags = ("--otlp-endpoint", receiver.url, "--otlp-sampler", "always_on", "--otlp-denied-every", "1")
+        server = self.serve(*flags, "--otlp-metrics-interval", "100ms", rules=RULES)
+
+        def complete():
+            server.check("a-1")
+            self.read(server)
+            results = self.pages.values[("result", "rate_limiter_otlp_requests_total")]
+            exported = self.pages.values[("signal", "rate_limiter_otlp_exported_total")]
+            return all(results.values()) and all(exported.values())
+
+        wait_until(complete)
 
     def test_every_documented_value_of_a_label_moves(self):
         slow = self.serve()
