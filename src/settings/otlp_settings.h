@@ -16,6 +16,7 @@
 namespace sluice::settings {
 
 inline Problem CheckEndpoint(const std::string& url) {
+  if (url.find('@') != std::string::npos) return "a URL with a password; use otlp.headers";
   if (url.empty() || url.starts_with("http://") || url.starts_with("https://")) return std::nullopt;
   return Quoted(url) + " is not http://HOST:PORT or https://HOST:PORT";
 }

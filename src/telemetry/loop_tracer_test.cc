@@ -126,6 +126,17 @@ TEST(SpanBufferTest, LongTextsAreCut) {
   EXPECT_EQ(SpanText("rule").view(), "rule");
 }
 
+TEST(SpanBudgetTest, LoopsThatAreLateDoNotRenewIt) {
+  SpanBudget budget(2);
+  EXPECT_TRUE(budget.Take(seconds(10), 1));
+  EXPECT_TRUE(budget.Take(seconds(11), 1));
+  EXPECT_TRUE(budget.Take(seconds(10), 1));
+  EXPECT_FALSE(budget.Take(seconds(11), 1));
+  EXPECT_FALSE(budget.HasRoom(seconds(10)));
+  EXPECT_TRUE(budget.HasRoom(seconds(12)));
+  EXPECT_TRUE(budget.Take(seconds(1), 1));  // The clock was set back.
+}
+
 TEST(SpanBudgetTest, ThreadsShareIt) {
   SpanBudget budget(1000);
   std::atomic<int> taken{0};

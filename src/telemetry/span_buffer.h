@@ -62,23 +62,31 @@ class SpanBudget {
 
   /// Whether there is any left in this second.
   [[nodiscard]] bool HasRoom(std::chrono::seconds second) const {
-    const std::uint64_t used = used_.load(std::memory_order_relaxed);
-    return used >> 32U != static_cast<std::uint64_t>(second.count()) ||
-           (used & 0xffff'ffffU) < per_second_;
+    return (BaseOf(used_.load(std::memory_order_relaxed), second) & kSpans) < per_second_;
   }
   /// Whether so many spans still fit into the budget of this second; then they are taken from it.
   bool Take(std::chrono::seconds second, std::size_t spans) {
-    const std::uint64_t now = static_cast<std::uint64_t>(second.count()) << 32U;
     // Relaxed: the number guards nothing but itself.
     std::uint64_t used = used_.load(std::memory_order_relaxed);
     while (true) {
-      const std::uint64_t base = used >> 32U == now >> 32U ? used : now;
-      if ((base & 0xffff'ffffU) + spans > per_second_) return false;
+      const std::uint64_t base = BaseOf(used, second);
+      if ((base & kSpans) + spans > per_second_) return false;
       if (used_.compare_exchange_weak(used, base + spans, std::memory_order_relaxed)) return true;
     }
   }
 
  private:
+  static constexpr std::uint64_t kSpans = 0xffff'ffff;
+
+  // What the spans of a second are added to: its own number of spans, or that of a later second,
+  // since loops don't begin one together. A clock that was set back begins anew.
+  static std::uint64_t BaseOf(std::uint64_t used, std::chrono::seconds second) {
+    constexpr std::uint64_t kMostLate = 5;
+    const auto now = static_cast<std::uint64_t>(second.count());
+    const std::uint64_t held = used >> 32U;
+    return now <= held && held - now <= kMostLate ? used : now << 32U;
+  }
+
   const std::uint32_t per_second_;
   std::atomic<std::uint64_t> used_{0};  ///< The second, and the spans in it.
 };
