@@ -22,7 +22,7 @@ inline Problem CheckEndpoint(const std::string& url) {
 }
 
 /// A duration; a plain number is milliseconds, as in OpenTelemetry's variables.
-template <auto... Path>
+template <auto... kPath>
 inline constexpr Access kMillis{
     [](Config& config, std::string_view text) -> Problem {
       const bool is_plain =
@@ -32,16 +32,16 @@ inline constexpr Access kMillis{
         return problem;
       }
       if (duration < std::chrono::milliseconds(1)) return Quoted(text) + " is less than 1ms";
-      FieldOf<Path...>(config) = duration;
+      FieldOf<kPath...>(config) = duration;
       return std::nullopt;
     },
-    [](const Config& config) { return Print(FieldOf<Path...>(config)); }};
+    [](const Config& config) { return Print(FieldOf<kPath...>(config)); }};
 
 /// true or false; or the name of an exporter, as in OpenTelemetry's variables.
-template <auto Member>
+template <auto kMember>
 inline constexpr Access kSignal{
     [](Config& config, std::string_view text) -> Problem {
-      bool& field = config.otlp.*Member;
+      bool& field = config.otlp.*kMember;
       if (text == "otlp" || text == "none") {
         field = text == "otlp";
         return std::nullopt;
@@ -49,7 +49,7 @@ inline constexpr Access kSignal{
       if (!Read(text, field)) return std::nullopt;
       return Quoted(text) + " is none of true false otlp none";
     },
-    [](const Config& config) { return Print(config.otlp.*Member); }};
+    [](const Config& config) { return Print(config.otlp.*kMember); }};
 
 /// Errors never quote a value: headers are secrets.
 inline constexpr Access kOtlpHeaders{
