@@ -281,11 +281,10 @@ Result<HttpClient> HttpClient::Create(const ClientOptions& options) {
   if (!url) return url.error();
   const bool has_secrets = !options.token.empty() || !options.headers.empty();
   if (has_secrets && !url->https && !options.plaintext_token && !IsThisMachine(url->host)) {
-    return Error{ErrorCode::kInvalidOptions, "refusing to send the " +
-                                                 std::string(options.token.empty() ? "headers"
-                                                                                   : "token") +
-                                                 " unencrypted to " + options.server +
-                                                 "; use https"};
+    return Error{ErrorCode::kInvalidOptions,
+                 "refusing to send the " +
+                     std::string(options.token.empty() ? "headers" : "token") + " unencrypted to " +
+                     options.server + "; use https"};
   }
   auto connection = std::make_unique<Connection>(options, *url);
   if (auto failure = connection->Configure()) {

@@ -145,8 +145,8 @@ class DrippingServer {
 
 TEST(HttpClient, AResponseThatNeverEndsIsCutByTheTotalTimeout) {
   const DrippingServer peer;
-  auto client = HttpClient::Create(
-      {.server = peer.url(), .total_timeout = std::chrono::milliseconds(300)});
+  auto client =
+      HttpClient::Create({.server = peer.url(), .total_timeout = std::chrono::milliseconds(300)});
   ASSERT_TRUE(client);
   const auto response = client->Send({.target = "/"});
   ASSERT_FALSE(response);

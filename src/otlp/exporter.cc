@@ -235,10 +235,9 @@ std::uint64_t Exporter::RejectedOf(const Request& request, std::string_view body
     JsonDocument document;
     const auto root = document.Parse(body);
     const auto partial = root && root->is_object() ? root->Find("partialSuccess") : std::nullopt;
-    const auto count =
-        partial && partial->is_object()
-            ? partial->Find(kRejected[static_cast<std::size_t>(request.signal)])
-            : std::nullopt;
+    const auto count = partial && partial->is_object()
+                           ? partial->Find(kRejected[static_cast<std::size_t>(request.signal)])
+                           : std::nullopt;
     if (!count) return 0;
     rejected = count->Whole().value_or(
         ParseNumber<std::int64_t>(count->String().value_or("")).value_or(0));

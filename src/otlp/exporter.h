@@ -59,8 +59,7 @@ struct ExportMetrics {
                "Spans, data points and log records that the OTLP receiver accepted.", &S::exported,
                "signal"},
         Metric{kCounter, "rate_limiter_otlp_dropped_total",
-               "Spans, data points and log records that were not exported.", &S::dropped,
-               "signal"},
+               "Spans, data points and log records that were not exported.", &S::dropped, "signal"},
         Metric{kCounter, "rate_limiter_otlp_requests_total", "Requests to the OTLP receiver.",
                &S::requests, "result"}};
   }

@@ -57,8 +57,9 @@ TEST(RequestsTest, TextsThatAreNotUtf8AreMadeValid) {
   std::string body;
   MessageWriter writer(Encoding::kProtobuf, body);
   writer.Text({1, "key"}, "a\xff");
-  EXPECT_EQ(body, "\x0a\x04"
-                  "a\xEF\xBF\xBD");
+  EXPECT_EQ(body,
+            "\x0a\x04"
+            "a\xEF\xBF\xBD");
 }
 
 TEST(RequestsTest, IdsAreHexadecimalInJson) {

@@ -194,8 +194,7 @@ struct ServerMetrics {
   }
 };
 
-void WriteLoops(MetricSink& sink, const Shared& shared,
-                std::span<const Worker* const> workers) {
+void WriteLoops(MetricSink& sink, const Shared& shared, std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
   limiter::EntryCounters entries;
@@ -224,8 +223,7 @@ store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreS
   return {memory.caller_keys, memory.max_caller_keys};
 }
 
-void WriteStore(MetricSink& sink, const Shared& shared,
-                std::span<const Worker* const> workers) {
+void WriteStore(MetricSink& sink, const Shared& shared, std::span<const Worker* const> workers) {
   const store::MemoryStoreStats memory = shared.memory->StatsApprox();
   WriteMetrics(sink, memory);
   WriteMetrics(sink, RequestKeysOf(shared, memory));

@@ -119,8 +119,8 @@ TEST(RequestPath, TracedCallsAllocateNothingInTheSteadyState) {
     config.otlp.sampler = telemetry::TraceSampler::kAlwaysOn;
     config.otlp.spans_per_second = budget;
     OneWorker worker(kManyAndFew, {}, config);
-    ExpectNoAllocation(*worker.resp,
-                       "SLUICE.CHECK api_key some-longer-key-of-a-client endpoint / method GET\r\n");
+    ExpectNoAllocation(
+        *worker.resp, "SLUICE.CHECK api_key some-longer-key-of-a-client endpoint / method GET\r\n");
     ExpectNoAllocation(
         *worker.http,
         "GET /api/v1/rate-limit/check?key=some-longer-key-of-a-client HTTP/1.1\r\nHost: h\r\n"

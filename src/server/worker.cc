@@ -73,9 +73,7 @@ api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
 }
 
 telemetry::TracerOptions TracerOptionsOf(const settings::OtlpSettings& settings) {
-  return {.sampler = settings.sampler,
-          .ratio = settings.sampler_ratio,
-          .slow = settings.slow_call};
+  return {.sampler = settings.sampler, .ratio = settings.sampler_ratio, .slow = settings.slow_call};
 }
 
 std::uint32_t LoggedAllowed(const settings::Config& config) {

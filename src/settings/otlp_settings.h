@@ -39,17 +39,16 @@ inline constexpr Access kMillis{
 
 /// true or false; or the name of an exporter, as in OpenTelemetry's variables.
 template <auto kMember>
-inline constexpr Access kSignal{
-    [](Config& config, std::string_view text) -> Problem {
-      bool& field = config.otlp.*kMember;
-      if (text == "otlp" || text == "none") {
-        field = text == "otlp";
-        return std::nullopt;
-      }
-      if (!Read(text, field)) return std::nullopt;
-      return Quoted(text) + " is none of true false otlp none";
-    },
-    [](const Config& config) { return Print(config.otlp.*kMember); }};
+inline constexpr Access kSignal{[](Config& config, std::string_view text) -> Problem {
+                                  bool& field = config.otlp.*kMember;
+                                  if (text == "otlp" || text == "none") {
+                                    field = text == "otlp";
+                                    return std::nullopt;
+                                  }
+                                  if (!Read(text, field)) return std::nullopt;
+                                  return Quoted(text) + " is none of true false otlp none";
+                                },
+                                [](const Config& config) { return Print(config.otlp.*kMember); }};
 
 /// Errors never quote a value: headers are secrets.
 inline constexpr Access kOtlpHeaders{
@@ -63,7 +62,9 @@ inline constexpr Access kOtlpHeaders{
           return "headers are of the form NAME=VALUE, with percent-encoded values";
         }
         const std::string_view name = TrimBlanks(std::string_view(item).substr(0, equals));
-        const auto is_name = [](char c) { return IsLetter(c) || IsDigit(c) || c == '-' || c == '_'; };
+        const auto is_name = [](char c) {
+          return IsLetter(c) || IsDigit(c) || c == '-' || c == '_';
+        };
         const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
         if (!std::all_of(name.begin(), name.end(), is_name) ||
             !std::all_of(value.begin(), value.end(), is_printable)) {
@@ -76,20 +77,19 @@ inline constexpr Access kOtlpHeaders{
     },
     [](const Config& config) { return Print(config.otlp.headers); }};
 
-inline constexpr Access kSamplerRatio{
-    [](Config& config, std::string_view text) -> Problem {
-      const auto ratio = ParseNumber<double>(text);
-      if (!ratio || !(*ratio >= 0 && *ratio <= 1)) {
-        return Quoted(text) + " is not a number from 0 to 1";
-      }
-      config.otlp.sampler_ratio = *ratio;
-      return std::nullopt;
-    },
-    [](const Config& config) {
-      std::string text;
-      AppendNumber(config.otlp.sampler_ratio, text);
-      return text;
-    }};
+inline constexpr Access kSamplerRatio{[](Config& config, std::string_view text) -> Problem {
+                                        const auto ratio = ParseNumber<double>(text);
+                                        if (!ratio || !(*ratio >= 0 && *ratio <= 1)) {
+                                          return Quoted(text) + " is not a number from 0 to 1";
+                                        }
+                                        config.otlp.sampler_ratio = *ratio;
+                                        return std::nullopt;
+                                      },
+                                      [](const Config& config) {
+                                        std::string text;
+                                        AppendNumber(config.otlp.sampler_ratio, text);
+                                        return text;
+                                      }};
 
 inline constexpr auto kOtlpSettings = std::to_array<Setting>({
     {"otlp.endpoint", "", "URL",
@@ -112,8 +112,8 @@ inline constexpr auto kOtlpSettings = std::to_array<Setting>({
      "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"},
     {"otlp.key_file", "", "FILE", "Key of this certificate.",
      kField<&Config::otlp, &OtlpSettings::key_file>, false, "OTEL_EXPORTER_OTLP_CLIENT_KEY"},
-    {"otlp.traces", "", "true|false", "Whether spans are exported.",
-     kSignal<&OtlpSettings::traces>, false, "OTEL_TRACES_EXPORTER"},
+    {"otlp.traces", "", "true|false", "Whether spans are exported.", kSignal<&OtlpSettings::traces>,
+     false, "OTEL_TRACES_EXPORTER"},
     {"otlp.metrics", "", "true|false", "Whether metrics are exported.",
      kSignal<&OtlpSettings::metrics>, false, "OTEL_METRICS_EXPORTER"},
     {"otlp.logs", "", "true|false", "Whether sampled denials are exported as log records.",
@@ -135,8 +135,7 @@ inline constexpr auto kOtlpSettings = std::to_array<Setting>({
      "Most spans in a second, of all calls. Slow and degraded ones take the places of others.",
      kNumber<1, 100'000, &Config::otlp, &OtlpSettings::spans_per_second>},
     {"otlp.metrics_interval", "", "DURATION", "Time between two exports of metrics.",
-     kMillis<&Config::otlp, &OtlpSettings::metrics_interval>, false,
-     "OTEL_METRIC_EXPORT_INTERVAL"},
+     kMillis<&Config::otlp, &OtlpSettings::metrics_interval>, false, "OTEL_METRIC_EXPORT_INTERVAL"},
     {"otlp.denied_every", "", "N", "One in so many denials is exported as a log record.",
      kNumber<1, 1'000'000'000, &Config::otlp, &OtlpSettings::denied_every>},
 });
