@@ -36,6 +36,8 @@ class ServerServices {
   [[nodiscard]] virtual std::shared_ptr<const identity::Identifier> shared_identifier() {
     return nullptr;
   }
+  /// Whether calls may have spans: only then their place in a trace matters.
+  [[nodiscard]] virtual bool records_traces() const { return false; }
   /// Whether checks without `ip` and `api_key` are refused.
   [[nodiscard]] virtual bool requires_identity() const { return false; }
   /// Queue of calls to this loop's store; null: the store completes calls immediately.

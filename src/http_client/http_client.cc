@@ -1,6 +1,7 @@
 #include "http_client/http_client.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <optional>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -18,6 +20,7 @@
 #include <sys/un.h>
 
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/network.h"
 #include "net/tls.h"
 
@@ -120,6 +123,7 @@ struct HttpClient::Connection {
   /// `receive`: see HttpClient::Stream; null: the body stays in the parser.
   Failure Exchange(const http::request<http::string_body>& request, Parser& parser,
                    const ReceiveBody* receive);
+  void Cancel();
 
   ClientOptions options;
   ServerUrl url;
@@ -134,6 +138,8 @@ struct HttpClient::Connection {
   template <typename Start>
   error_code Run(Micros timeout, Start start) {
     error_code result;
+    if (end_) timeout = std::min(timeout, *end_ - SteadyClock::Now());
+    if (timeout <= Micros{0} || is_canceled_.load()) return beast::error::timeout;
     stream_->next_layer().expires_after(timeout);
     start([&result](error_code error, const auto&... /*ignored*/) { result = error; });
     loop_.restart();
@@ -151,6 +157,8 @@ struct HttpClient::Connection {
     }
   }
 
+  std::atomic<bool> is_canceled_{false};
+  std::optional<SteadyTime> end_;  ///< Of the exchange under way, if there is a bound.
   asio::io_context loop_;
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   net::TlsOptions tls_options_{};
@@ -202,6 +210,14 @@ HttpClient::Connection::Failure HttpClient::Connection::Handshake() {
   return std::nullopt;
 }
 
+// Posted functions run only while an operation does: those that begin later see the flag.
+void HttpClient::Connection::Cancel() {
+  is_canceled_.store(true);
+  asio::post(loop_, [this] {
+    if (stream_) stream_->next_layer().cancel();
+  });
+}
+
 // A server that has closed an idle connection, or has sent something unasked, is readable.
 bool HttpClient::Connection::IsIdle() {
   char byte = 0;
@@ -211,6 +227,8 @@ bool HttpClient::Connection::IsIdle() {
 
 HttpClient::Connection::Failure HttpClient::Connection::Exchange(
     const http::request<http::string_body>& request, Parser& parser, const ReceiveBody* receive) {
+  end_.reset();
+  if (options.total_timeout > Micros{0}) end_ = SteadyClock::Now() + options.total_timeout;
   if (!stream_ || !IsIdle()) {
     if (auto failure = Open()) {
       stream_.reset();
@@ -261,10 +279,12 @@ HttpClient::~HttpClient() = default;
 Result<HttpClient> HttpClient::Create(const ClientOptions& options) {
   const auto url = ParseServer(options.server);
   if (!url) return url.error();
-  if (!options.token.empty() && !url->https && !options.plaintext_token &&
-      !IsThisMachine(url->host)) {
+  const bool has_secrets = !options.token.empty() || !options.headers.empty();
+  if (has_secrets && !url->https && !options.plaintext_token && !IsThisMachine(url->host)) {
     return Error{ErrorCode::kInvalidOptions,
-                 "refusing to send the token unencrypted to " + options.server + "; use https"};
+                 "refusing to send the " +
+                     std::string(options.token.empty() ? "headers" : "token") + " unencrypted to " +
+                     options.server + "; use https"};
   }
   auto connection = std::make_unique<Connection>(options, *url);
   if (auto failure = connection->Configure()) {
@@ -272,6 +292,8 @@ Result<HttpClient> HttpClient::Create(const ClientOptions& options) {
   }
   return HttpClient(std::move(connection));
 }
+
+void HttpClient::Cancel() { connection_->Cancel(); }
 
 Result<Response> HttpClient::Send(const Request& request) { return Exchange(request, nullptr); }
 
@@ -287,6 +309,7 @@ Result<Response> HttpClient::Exchange(const Request& request, const ReceiveBody*
   sent.set(http::field::host, connection_->url.authority);
   sent.set(http::field::user_agent, "sluice");
   if (!options.token.empty()) sent.set(http::field::authorization, "Bearer " + options.token);
+  for (const auto& [name, value] : options.headers) sent.insert(name, value);
   for (const auto& [name, value] : request.headers) sent.insert(name, value);
   if (!request.content_type.empty()) {
     sent.set(http::field::content_type, request.content_type);

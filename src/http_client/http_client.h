@@ -19,12 +19,14 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct ClientOptions {
   std::string server{};  ///< "http://127.0.0.1:8080", "https://example.com" or "unix:/path".
   std::string token{};   ///< Sent as a bearer token; empty: none.
-  bool plaintext_token = false;    ///< Allows a token over http to other machines.
+  Headers headers{};     ///< Sent with every request. As secret as the token.
+  bool plaintext_token = false;    ///< Allows both over http to other machines.
   std::string ca_file{};           ///< PEM; empty: the certificates that the system trusts.
   std::string certificate_file{};  ///< PEM, for servers that ask for one; empty: none.
   std::string key_file{};          ///< PEM; of the certificate.
   Micros connect_timeout = std::chrono::seconds(5);
   Micros timeout = std::chrono::seconds(30);  ///< Between two bytes of a response.
+  Micros total_timeout{0};  ///< From connecting to the last byte of a response; 0: no bound.
   std::size_t max_response_bytes = std::size_t{64} << 20;
 };
 
@@ -47,7 +49,7 @@ struct Response {
 
 /// A client for one server, over HTTP/1.1, on TCP or a Unix socket, or HTTPS with verified
 /// certificates. Follows no redirects: the token belongs to one server. Blocks; for one thread at a
-/// time.
+/// time, but for Cancel.
 class HttpClient {
  public:
   /// Fails with kInvalidOptions: not a URL, a file that can't be used, a token that would be sent
@@ -66,6 +68,10 @@ class HttpClient {
   /// The same, but the body of a response with a status of 2xx goes to `receive` part by part, as
   /// it arrives and however long it is. A response that `receive` ends is not an error.
   Result<Response> Stream(const Request& request, const ReceiveBody& receive);
+
+  /// Ends the request under way, unless it looks a name up, and fails all later ones at once. From
+  /// any thread.
+  void Cancel();
 
  private:
   struct Connection;

@@ -1,5 +1,7 @@
 #include "http_client/http_client.h"
 
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,6 +76,94 @@ TEST(HttpClient, SendsMethodHeadersTokenAndBody) {
   EXPECT_EQ(seen.get_header_value("If-Match"), "\"1.1\"");
   EXPECT_EQ(seen.get_header_value("Content-Type"), "application/yaml");
   EXPECT_EQ(seen.get_header_value("Authorization"), "Bearer 0123456789abcdef");
+}
+
+TEST(HttpClient, SendsItsHeadersAsSecrets) {
+  TestServer peer;
+  httplib::Request seen;
+  peer.server.Get("/", [&](const httplib::Request& request, httplib::Response& /*response*/) {
+    seen = request;
+  });
+  auto client = HttpClient::Create({.server = peer.url(), .headers = {{"Api-Key", "s3cret"}}});
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->Send({.target = "/"}));
+  EXPECT_EQ(seen.get_header_value("Api-Key"), "s3cret");
+  const auto refused =
+      HttpClient::Create({.server = "http://192.0.2.1", .headers = {{"Api-Key", "s3cret"}}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "refusing to send the headers unencrypted to http://192.0.2.1; use https");
+}
+
+/// Accepts one connection and sends a byte of an endless response now and then.
+class DrippingServer {
+ public:
+  DrippingServer() : thread_([this] { Drip(); }) {}
+  ~DrippingServer() {
+    ends_ = true;
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  void WaitForRequest() const {
+    while (!has_request_) std::this_thread::yield();
+  }
+
+ private:
+  int Listen() {
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    ::bind(listener, generic, size);
+    ::listen(listener, 1);
+    ::getsockname(listener, generic, &size);
+    port_ = ntohs(address.sin_port);
+    return listener;
+  }
+  void Drip() {
+    const int connection = ::accept(listener_, nullptr, nullptr);
+    if (connection < 0) return;
+    char byte = 0;
+    if (::recv(connection, &byte, 1, 0) == 1) has_request_ = true;
+    ::send(connection, "HTTP/1.1 200 OK\r\nX: ", 20, MSG_NOSIGNAL);
+    while (!ends_ && ::send(connection, "x", 1, MSG_NOSIGNAL) == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ::close(connection);
+  }
+
+  int port_ = 0;
+  std::atomic<bool> ends_{false};
+  std::atomic<bool> has_request_{false};
+  const int listener_ = Listen();
+  std::thread thread_;
+};
+
+TEST(HttpClient, AResponseThatNeverEndsIsCutByTheTotalTimeout) {
+  const DrippingServer peer;
+  auto client =
+      HttpClient::Create({.server = peer.url(), .total_timeout = std::chrono::milliseconds(300)});
+  ASSERT_TRUE(client);
+  const auto response = client->Send({.target = "/"});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::kStoreUnavailable);
+}
+
+TEST(HttpClient, CancelEndsARequestFromAnotherThreadAndAllLaterOnes) {
+  const DrippingServer peer;
+  auto client = HttpClient::Create({.server = peer.url()});
+  ASSERT_TRUE(client);
+  std::thread canceler([&] {
+    peer.WaitForRequest();
+    client->Cancel();
+  });
+  EXPECT_FALSE(client->Send({.target = "/"}));
+  canceler.join();
+  EXPECT_FALSE(client->Send({.target = "/"}));
 }
 
 TEST(HttpClient, SendsToAUnixSocketAsToThisMachine) {

@@ -9,6 +9,7 @@ void CheckRequest::Clear() {
   grant_expires = {};
   only_rule.clear();
   timeout = Micros{0};
+  trace = {};
   bytes_.clear();
   pieces_.clear();
   own_.clear();

@@ -15,6 +15,7 @@
 #include <sluice/rules.h>
 
 #include "base/live.h"
+#include "base/trace_context.h"
 #include "limiter/when_full.h"
 #include "match/entry.h"
 #include "match/rule_set.h"
@@ -86,6 +87,9 @@ class CheckRequest {
   /// How long the caller waits for a store at most; 0: as long as the store is set to.
   Micros timeout{0};
 
+  /// The caller's place in a trace. An observer may decide about `is_sampled`.
+  TraceContext trace{};
+
   /// Run when a store answered later; never inside Ask.
   void (*on_done)(CheckRequest& check, void* context) = nullptr;
   void* context = nullptr;
@@ -104,6 +108,14 @@ class CheckRequest {
   std::size_t affected = 0;  ///< Resets, releases, renewals: how many keys or slots.
   /// With the tightest limit; its index is one of `uses`. Meaningless if `uses` is empty.
   Decision decision{};
+
+  /// How long it took, in all and from when the store was asked; zeros unless it was measured.
+  [[nodiscard]] std::chrono::nanoseconds took() const { return took_; }
+  [[nodiscard]] std::chrono::nanoseconds store_took() const { return store_took_; }
+  /// When it was asked: the time that the limiter was given.
+  [[nodiscard]] WallTime asked_at() const { return asked_at_; }
+  /// Whether the store answered in a later turn.
+  [[nodiscard]] bool waited() const { return waited_; }
 
   /// Whether `on_done` is still to be run.
   [[nodiscard]] bool pending() const { return call_.pending; }
@@ -190,7 +202,10 @@ class CheckRequest {
   bool is_by_attributes_ = false;  ///< `attributes_` are those of this check.
   bool is_matched_ = false;        ///< `match_` is about this check.
   bool is_sampled_ = false;
+  bool waited_ = false;
+  WallTime asked_at_{};
   std::chrono::nanoseconds asked_{}, submitted_{};  ///< When, if it is sampled.
+  std::chrono::nanoseconds took_{}, store_took_{};
 };
 
 }  // namespace sluice::limiter

@@ -122,14 +122,21 @@ void Limiter::DecideBatch(std::span<CheckRequest* const> checks, WallTime now) {
 
 // Once the store has been asked.
 Completion Limiter::End(CheckRequest& check, Completion completion) {
-  if (completion == Completion::kNow) Conclude(check);
+  if (completion == Completion::kNow) {
+    Conclude(check);
+  } else {
+    check.waited_ = true;
+  }
   return completion;
 }
 
 // False: it is decided, without the store.
 bool Limiter::Begin(CheckRequest& check, const Snapshot<match::RuleSet>& rules, WallTime now) {
-  check.is_sampled_ = observer_ != nullptr && observer_->SamplesThis();
+  check.is_sampled_ = observer_ != nullptr && observer_->SamplesThis(check);
   if (check.is_sampled_) check.asked_ = SteadyClock::NowInNanos();
+  check.asked_at_ = now;
+  check.took_ = check.store_took_ = std::chrono::nanoseconds{0};
+  check.waited_ = false;
   check.degraded = false;
   check.full = FullOutcome::kNone;
   check.affected = 0;
@@ -347,7 +354,9 @@ void Limiter::Conclude(CheckRequest& check) {
   if (check.has_parts_) ShowUnits(check);
   if (!check.is_sampled_) return;
   const std::chrono::nanoseconds done = SteadyClock::NowInNanos();
-  observer_->Took(check, {.whole = done - check.asked_, .store = done - check.submitted_});
+  check.took_ = done - check.asked_;
+  check.store_took_ = done - check.submitted_;
+  observer_->Took(check, {.whole = check.took_, .store = check.store_took_});
 }
 
 void Limiter::Evaluate(CheckRequest& check) {

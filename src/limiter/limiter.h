@@ -48,7 +48,7 @@ struct TimesTaken {
 /// long as a check.
 class Observer {
  public:
-  virtual bool SamplesThis() = 0;
+  virtual bool SamplesThis(CheckRequest& check) = 0;
   virtual void Took(const CheckRequest& check, const TimesTaken& times) = 0;
 
  protected:

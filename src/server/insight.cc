@@ -269,6 +269,7 @@ void Insight::TakeRecord(std::string_view bytes) {
     const auto& entry = state_.denials.Append(bytes);
     Rendered denial(*writer_, record, entry.sequence);
     for (const auto& viewer : viewers_) Offer(*viewer, denial);
+    if (on_denial_) on_denial_(record);
     is_logged = is_logged && log.denied_every > 0 && --until_denial_logged_ == 0;
     if (until_denial_logged_ == 0) {
       until_denial_logged_ = std::max<std::size_t>(log.denied_every, 1);

@@ -66,6 +66,10 @@ class Insight {
   Result<bool> OpenLog();
   /// Publishes a report of this node for the others, later; it is valid for `ttl`.
   using Publish = std::function<void(std::string name, std::string text, Micros ttl)>;
+  /// Runs for every denial, on the collecting thread. Set before it starts.
+  void OnDenial(std::function<void(const telemetry::DecisionRecord&)> on_denial) {
+    on_denial_ = std::move(on_denial);
+  }
   /// Begins to collect. `node` is the name of this server in records.
   void Start(const std::string& node, Publish publish);
   /// Ends it: nothing is collected any more, and new tasks and viewers are refused.
@@ -132,6 +136,7 @@ class Insight {
   SteadyTime next_second_{};
   std::uint64_t seconds_ = 0;  ///< Since it started.
   Publish publish_;
+  std::function<void(const telemetry::DecisionRecord&)> on_denial_;  ///< May be empty.
   std::string line_;
   telemetry::ReadDecision read_;
   std::unique_ptr<net::Timer> timer_;

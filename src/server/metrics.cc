@@ -15,7 +15,7 @@ namespace sluice::server {
 namespace {
 
 using telemetry::Labeled;
-using telemetry::PrometheusText;
+using telemetry::MetricSink;
 using telemetry::WriteMetrics;
 
 std::chrono::sys_seconds Seconds(WallTime time) {
@@ -194,8 +194,7 @@ struct ServerMetrics {
   }
 };
 
-void WriteLoops(PrometheusText& text, const Shared& shared,
-                std::span<const Worker* const> workers) {
+void WriteLoops(MetricSink& sink, const Shared& shared, std::span<const Worker* const> workers) {
   api::CallCounters calls;
   limiter::DecisionCounters decisions;
   limiter::EntryCounters entries;
@@ -209,11 +208,11 @@ void WriteLoops(PrometheusText& text, const Shared& shared,
     limits.Add(counters.limits);
     rules.Add(counters.rules);
   }
-  WriteMetrics(text, calls);
-  WriteMetrics(text, limits.Read());
-  WriteMetrics(text, rules.Read());
-  WriteMetrics(text, decisions);
-  WriteMetrics(text, entries);
+  WriteMetrics(sink, calls);
+  WriteMetrics(sink, limits.Read());
+  WriteMetrics(sink, rules.Read());
+  WriteMetrics(sink, decisions);
+  WriteMetrics(sink, entries);
 }
 
 store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreStats& memory) {
@@ -224,11 +223,10 @@ store::RequestKeys RequestKeysOf(const Shared& shared, const store::MemoryStoreS
   return {memory.caller_keys, memory.max_caller_keys};
 }
 
-void WriteStore(PrometheusText& text, const Shared& shared,
-                std::span<const Worker* const> workers) {
+void WriteStore(MetricSink& sink, const Shared& shared, std::span<const Worker* const> workers) {
   const store::MemoryStoreStats memory = shared.memory->StatsApprox();
-  WriteMetrics(text, memory);
-  WriteMetrics(text, RequestKeysOf(shared, memory));
+  WriteMetrics(sink, memory);
+  WriteMetrics(sink, RequestKeysOf(shared, memory));
   if (!shared.redis) return;
   redis::Stats redis;
   store::RedisStoreStats store;
@@ -236,18 +234,18 @@ void WriteStore(PrometheusText& text, const Shared& shared,
     redis += worker->RedisStatsApprox();
     store += worker->StoreStatsApprox();
   }
-  WriteMetrics(text, redis);
-  WriteMetrics(text, store);
+  WriteMetrics(sink, redis);
+  WriteMetrics(sink, store);
   const Micros ahead = shared.settings.store_clock_ahead.load(std::memory_order_relaxed);
-  WriteMetrics(text, ClockMetrics{.offset = ahead});
-  WriteMetrics(text, shared.leases->denials);
+  WriteMetrics(sink, ClockMetrics{.offset = ahead});
+  WriteMetrics(sink, shared.leases->denials);
   telemetry::SeriesTotals<lease::TableStats> leases(shared.limit_series);
   leases.Add(shared.leases->table.StatsBySeriesApprox());
-  WriteMetrics(text, leases.Read(/*only_counted=*/true));
+  WriteMetrics(sink, leases.Read(/*only_counted=*/true));
 }
 
 // All but what files were loaded from.
-void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> groups) {
+void WriteListeners(MetricSink& sink, std::span<const ListenerGroupFigures> groups) {
   std::vector<Labeled<transport::ConnectionCounters>> connections;
   std::vector<Labeled<transport::TlsCounters>> tls;
   std::vector<Labeled<CertificateMetrics>> certificates;
@@ -264,18 +262,18 @@ void WriteListeners(PrometheusText& text, std::span<const ListenerGroupFigures> 
                       .failed_reloads = status.failed_loads});
     certificates.push_back({protocol, &values.back()});
   }
-  WriteMetrics(text, connections);
-  WriteMetrics(text, tls);
-  WriteMetrics(text, certificates);
+  WriteMetrics(sink, connections);
+  WriteMetrics(sink, tls);
+  WriteMetrics(sink, certificates);
 }
 
-void WriteRules(PrometheusText& text, const Shared& shared) {
+void WriteRules(MetricSink& sink, const Shared& shared) {
   const LiveVersion<match::RuleSet> active = shared.rules.Active();
   const LiveStatus status = shared.rules.Status();
-  text.Family("rate_limiter_rules_info", MetricType::kInfo, "The active rules.");
-  text.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
+  sink.Family("rate_limiter_rules_info", MetricType::kInfo, "The active rules.");
+  sink.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
               std::uint64_t{1});
-  WriteMetrics(text, RulesMetrics{.active = active.value ? active.value->file().rules.size() : 0,
+  WriteMetrics(sink, RulesMetrics{.active = active.value ? active.value->file().rules.size() : 0,
                                   .loaded_at = Seconds(status.last_good_load),
                                   .without_series = shared.rule_series.overflowed() +
                                                     shared.limit_series.overflowed(),
@@ -283,9 +281,9 @@ void WriteRules(PrometheusText& text, const Shared& shared) {
                                   .failed_loads = status.failed_loads});
 }
 
-void WriteRulesSource(PrometheusText& text, const ControlPlane& control) {
+void WriteRulesSource(MetricSink& sink, const ControlPlane& control) {
   const control::SyncStats stats = control.Stats();
-  WriteMetrics(text, RulesSourceMetrics{.up = stats.up,
+  WriteMetrics(sink, RulesSourceMetrics{.up = stats.up,
                                         .age = SteadyClock::Now() -
                                                stats.last_good_read.value_or(control.started()),
                                         .failed_reads = stats.consecutive_failures,
@@ -298,9 +296,9 @@ void WriteRulesSource(PrometheusText& text, const ControlPlane& control) {
                                                         .sum = stats.propagation.sum}});
 }
 
-void WriteControlStore(PrometheusText& text, const ControlPlane& control) {
+void WriteControlStore(MetricSink& sink, const ControlPlane& control) {
   const control::SyncStats stats = control.Stats();
-  WriteMetrics(text, ControlStoreMetrics{.up = stats.up && stats.records.up,
+  WriteMetrics(sink, ControlStoreMetrics{.up = stats.up && stats.records.up,
                                          .failed_reads = stats.consecutive_failures,
                                          .records = stats.records.records,
                                          .epoch = stats.records.cursor.epoch,
@@ -312,24 +310,24 @@ void WriteControlStore(PrometheusText& text, const ControlPlane& control) {
   for (std::size_t i = 0; i < live.entries.values.size(); ++i) {
     live.entries.values[i] = counts.by_kind.values[i];
   }
-  WriteMetrics(text, live);
+  WriteMetrics(sink, live);
 }
 
-void WriteEnvoy(PrometheusText& text, const Shared& shared) {
+void WriteEnvoy(MetricSink& sink, const Shared& shared) {
   const LiveVersion<envoy::Config> active = shared.envoy.Active();
   const LiveStatus status = shared.envoy.Status();
-  text.Family("rate_limiter_envoy_config_info", MetricType::kInfo,
+  sink.Family("rate_limiter_envoy_config_info", MetricType::kInfo,
               "The active Envoy configuration.");
-  text.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
+  sink.Sample({{"version", std::to_string(active.number)}, {"hash", active.fingerprint}},
               std::uint64_t{1});
-  WriteMetrics(text, EnvoyMetrics{.domains = active.value ? active.value->domains().size() : 0,
+  WriteMetrics(sink, EnvoyMetrics{.domains = active.value ? active.value->domains().size() : 0,
                                   .limits = active.value ? active.value->nodes().size() : 0,
                                   .loaded_at = Seconds(status.last_good_load),
                                   .loads = status.good_loads,
                                   .failed_loads = status.failed_loads});
 }
 
-void WriteLastLoads(PrometheusText& text, const Shared& shared,
+void WriteLastLoads(MetricSink& sink, const Shared& shared,
                     std::span<const ListenerGroupFigures> groups) {
   static constexpr LoadMetrics kSuccessful{.successful = true};
   static constexpr LoadMetrics kFailing{.successful = false};
@@ -344,35 +342,35 @@ void WriteLastLoads(PrometheusText& text, const Shared& shared,
   for (const ListenerGroupFigures& group : groups) {
     add(group.tls_section, group.certificate->Status());
   }
-  WriteMetrics(text, all);
+  WriteMetrics(sink, all);
 }
 
 }  // namespace
 
-void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
-                         const InsightMetrics& insight, api::MetricsFormat format,
-                         std::string& out) {
-  PrometheusText text(out, format, shared.labels);
-  WriteLoops(text, shared, workers);
-  WriteStore(text, shared, workers);
-  WriteListeners(text, groups);
-  WriteRules(text, shared);
-  if (control.has_rules()) WriteRulesSource(text, control);
-  WriteControlStore(text, control);
-  if (!shared.config.envoy.config.empty()) WriteEnvoy(text, shared);
-  WriteLastLoads(text, shared, groups);
+void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
+                        std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
+                        const InsightMetrics& insight, const otlp::ExportMetrics* exported,
+                        MetricSink& sink) {
+  WriteLoops(sink, shared, workers);
+  WriteStore(sink, shared, workers);
+  WriteListeners(sink, groups);
+  WriteRules(sink, shared);
+  if (control.has_rules()) WriteRulesSource(sink, control);
+  WriteControlStore(sink, control);
+  if (!shared.config.envoy.config.empty()) WriteEnvoy(sink, shared);
+  WriteLastLoads(sink, shared, groups);
   ServerMetrics server{.ready = !shared.draining.load() && shared.rules.Status().version > 0,
                        .threads = workers.size()};
   server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
-  WriteMetrics(text, server);
-  WriteMetrics(text, insight);
-  WriteMetrics(text, shared.log);
-  text.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
-  text.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},
+  WriteMetrics(sink, server);
+  WriteMetrics(sink, insight);
+  if (exported != nullptr) WriteMetrics(sink, *exported);
+  WriteMetrics(sink, shared.log);
+  sink.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
+  sink.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},
               std::uint64_t{1});
-  if (const auto process = telemetry::ReadProcess()) WriteMetrics(text, *process);
-  text.End();
+  if (const auto process = telemetry::ReadProcess()) WriteMetrics(sink, *process);
+  sink.End();
 }
 
 }  // namespace sluice::server

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "base/live.h"
 #include "net/tls_context.h"
+#include "otlp/exporter.h"
 #include "server/control_plane.h"
 #include "server/insight.h"
 #include "server/shared.h"
 #include "server/worker.h"
+#include "telemetry/metric_sink.h"
 #include "transport/connection_counters.h"
 
 namespace sluice::server {
@@ -23,11 +24,11 @@ struct ListenerGroupFigures {
   const Live<net::TlsContext>* certificate = nullptr;
 };
 
-/// Appends the page of metrics: what all parts of the server counted, read a moment ago. From any
-/// thread.
-void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
-                         std::span<const ListenerGroupFigures> listener_groups,
-                         const ControlPlane& control, const InsightMetrics& insight,
-                         api::MetricsFormat format, std::string& out);
+/// Writes all metrics: what all parts of the server counted, read a moment ago. `exported` is of
+/// the export of telemetry (nullable: there is none). From any thread.
+void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
+                        std::span<const ListenerGroupFigures> listener_groups,
+                        const ControlPlane& control, const InsightMetrics& insight,
+                        const otlp::ExportMetrics* exported, telemetry::MetricSink& sink);
 
 }  // namespace sluice::server

@@ -112,6 +112,22 @@ TEST(RequestPath, CommandsAllocateNothingInTheSteadyState) {
   }
 }
 
+TEST(RequestPath, TracedCallsAllocateNothingInTheSteadyState) {
+  for (const std::size_t budget : {5, 100'000}) {  // Beyond it, and within it until memory is full.
+    settings::Config config;
+    config.otlp.endpoint = "http://127.0.0.1:4318";
+    config.otlp.sampler = telemetry::TraceSampler::kAlwaysOn;
+    config.otlp.spans_per_second = budget;
+    OneWorker worker(kManyAndFew, {}, config);
+    ExpectNoAllocation(
+        *worker.resp, "SLUICE.CHECK api_key some-longer-key-of-a-client endpoint / method GET\r\n");
+    ExpectNoAllocation(
+        *worker.http,
+        "GET /api/v1/rate-limit/check?key=some-longer-key-of-a-client HTTP/1.1\r\nHost: h\r\n"
+        "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n");
+  }
+}
+
 TEST(RequestPath, HttpChecksAllocateNothingInTheSteadyState) {
   OneWorker worker(kManyAndFew);
   for (const std::string_view request :

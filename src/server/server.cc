@@ -33,6 +33,8 @@ constexpr std::size_t kKeysWithoutRedis = 1'000'000;
 constexpr std::size_t kMemoryShare = 4;
 // Of this node, on their way to the control store: three of consumers, two of time series.
 constexpr int kMaxReportsUnderWay = 5;
+// For the last spans, metrics and denials.
+constexpr Micros kTimeToExport = std::chrono::seconds(2);
 // For the last lines of the decision log.
 constexpr Micros kTimeToLog = std::chrono::seconds(5);
 // What loops need at most to cut off connections whose time is over.
@@ -115,6 +117,8 @@ Server::Server(const settings::Config& config)
 
 Server::~Server() {
   insight_.Stop();
+  while (export_ && !export_->TryStop(kTimeToExport)) {
+  }
   metrics_work_.Stop();
   rules_work_.Stop();
   if (keys_) keys_->Stop();
@@ -152,6 +156,11 @@ Result<bool> Server::Prepare() {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
   if (auto log = insight_.OpenLog(); !log) add_error(log.error());
+  if (auto made = TelemetryExport::Create(shared_, loops_, workers_); made) {
+    export_ = *std::move(made);
+  } else {
+    add_error(made.error());
+  }
   if (errors) return *errors;
   if (shared_.config.control.traffic_sample && control_->has_rules()) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
@@ -371,6 +380,10 @@ void Server::StartInsight() {
         },
         [is_publishing](bool /*ran*/) { is_publishing->fetch_sub(1); });
   };
+  if (export_) {
+    insight_.OnDenial([this](const auto& denial) { export_->OfferDenial(denial); });
+    export_->Start([this](telemetry::MetricSink& sink) { WriteMetrics(sink); });
+  }
   insight_.Start(NodeAddress(listeners_->addresses()), publish);
 }
 
@@ -443,6 +456,10 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                       {});
     ended_ = Ended::kStuck;
   }
+  if (ended_ == Ended::kWell && export_ && !export_->TryStop(kTimeToExport)) {
+    shared_.log.Write(LogLevel::kWarn, "telemetry is still being exported; exiting without it", {});
+    ended_ = Ended::kStuck;
+  }
   if (ended_ == Ended::kWell &&
       (!metrics_work_.TryStop(kTimeToCut) || !rules_work_.TryStop(kTimeToCut) ||
        !keys_->TryStop(kTimeToLeaveStore) || !control_->TryStop(kTimeToLeaveStore))) {
@@ -496,12 +513,19 @@ LoadReport Server::RunRulesTask(const RulesTask& task) {
 }
 
 std::string Server::MetricsPage(api::MetricsFormat format) const {
+  std::string page;
+  telemetry::PrometheusText text(page, format, shared_.labels);
+  WriteMetrics(text);
+  return page;
+}
+
+void Server::WriteMetrics(telemetry::MetricSink& sink) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
-  std::string page;
-  AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
-                      format, page);
-  return page;
+  std::optional<otlp::ExportMetrics> exported;
+  if (export_) exported = export_->Metrics();
+  WriteServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
+                     exported ? &*exported : nullptr, sink);
 }
 
 std::string Server::DescribeRules() const {

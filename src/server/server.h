@@ -24,6 +24,7 @@
 #include "server/shared.h"
 #include "server/shared_work.h"
 #include "server/store_speed.h"
+#include "server/telemetry_export.h"
 #include "server/worker.h"
 #include "settings/config.h"
 #include "transport/admission.h"
@@ -87,6 +88,7 @@ class Server final {
 
   LoadReport RunRulesTask(const RulesTask& task);
   [[nodiscard]] std::string MetricsPage(api::MetricsFormat format) const;
+  void WriteMetrics(telemetry::MetricSink& sink) const;
   Shared shared_;
   Reloader reloader_{shared_.log};
   net::Loop main_;
@@ -103,6 +105,7 @@ class Server final {
   RoomWatch request_keys_room_;
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
+  std::unique_ptr<TelemetryExport> export_;  ///< Null: telemetry is not exported.
   Insight insight_{shared_, loops_, workers_};
   std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,

@@ -28,6 +28,7 @@
 #include "telemetry/log.h"
 #include "telemetry/log_every.h"
 #include "telemetry/series.h"
+#include "telemetry/span_buffer.h"
 
 namespace sluice::server {
 
@@ -73,6 +74,8 @@ struct Shared {
   const KeyHasher consumer_hasher;  ///< Of rules and keys, where loops count consumers.
   /// Names of keys that were used lately; null: switched off. Set before the loops run.
   std::unique_ptr<store::KeyDirectories> names;
+  /// Of all loops' traces; null: there are none. Set before the loops run.
+  std::unique_ptr<telemetry::SpanBudget> span_budget;
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 
+#include <algorithm>
 #include <array>
 
 #include <openssl/crypto.h>
@@ -78,6 +79,10 @@ api::EnvoyOptions EnvoyOptionsOf(const settings::Config& config) {
           .negative_hits = config.negative_hits};
 }
 
+telemetry::TracerOptions TracerOptionsOf(const settings::OtlpSettings& settings) {
+  return {.sampler = settings.sampler, .ratio = settings.sampler_ratio, .slow = settings.slow_call};
+}
+
 std::uint32_t LoggedAllowed(const settings::Config& config) {
   return config.decision_log.file.empty()
              ? 0
@@ -101,6 +106,10 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
                 .allowed_every = LoggedAllowed(shared.config),
                 .all_denials = LogsDenials(shared.config)},
                RandomId()),
+      tracer_(shared.span_budget
+                  ? std::make_unique<telemetry::LoopTracer>(TracerOptionsOf(shared.config.otlp),
+                                                            *shared.span_budget, RandomId())
+                  : nullptr),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       names_(shared.names ? &shared.names->AddLoop() : nullptr),
       identifier_(shared.identity),
@@ -236,6 +245,7 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
   counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();
   if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
   api::RecordCall(insight_, protocol, check, now(), reader_.version());
+  if (tracer_ != nullptr) RecordSpan(protocol, check);
   if (check.full != limiter::FullOutcome::kNone) {
     decisions.full[check.full].Add();
     if (check.ruling == Ruling::kDecided) CountStorageError(check.error);
@@ -331,10 +341,46 @@ void Worker::NotePeerAsIdentity() {
                     "together with all others from there; `identity.required` refuses such checks");
 }
 
-bool Worker::SamplesThis() {
-  if (--until_sample_ != 0) return false;
-  until_sample_ = kSampleEvery;
-  return true;
+// A call that no sampler chose has the times of the turns in which it began and ended.
+void Worker::RecordSpan(api::Protocol protocol, const CheckRequest& check) {
+  using std::chrono::nanoseconds;
+  if (check.ruling == Ruling::kInvalid) return;
+  const nanoseconds begin = check.asked_at().time_since_epoch();
+  const nanoseconds took =
+      std::max({check.took(), nanoseconds(now() - check.asked_at()), nanoseconds{0}});
+  const bool is_slow = tracer_->IsSlow(took);
+  const bool has_priority = is_slow || check.degraded;
+  if (!has_priority && !check.trace.is_sampled) return;
+  const nanoseconds end = begin + took;
+  if (!tracer_->HasRoom(std::chrono::floor<std::chrono::seconds>(end), has_priority)) return;
+  telemetry::SpanRecord record{.context = check.trace,
+                               .begin = begin,
+                               .end = end,
+                               .cost = check.cost,
+                               .limits = static_cast<std::uint32_t>(check.uses().size()),
+                               .allowed = check.allowed,
+                               .degraded = check.degraded,
+                               .is_slow = is_slow,
+                               .protocol = LabelOf(protocol),
+                               .outcome = LabelOf(api::OutcomeOf(check))};
+  record.store_begin = check.store_took() > nanoseconds{0} ? end - check.store_took() : begin;
+  if (!check.uses().empty()) {
+    const match::MatchedLimit& matched = check.matched(check.decision.index);
+    record.rule = telemetry::SpanText(matched.rule != nullptr ? std::string_view(matched.rule->id)
+                                                              : kOwnLimits);
+    if (matched.limit != nullptr) record.limit = telemetry::SpanText(matched.limit->name);
+    record.cap = check.decision.tightest.limit;
+    record.remaining = check.decision.tightest.remaining;
+  }
+  tracer_->Record(record, /*has_store_span=*/check.waited());
+}
+
+bool Worker::SamplesThis(CheckRequest& check) {
+  const bool is_counted = --until_sample_ == 0;
+  if (is_counted) until_sample_ = kSampleEvery;
+  if (tracer_ == nullptr || check.operation != store::Operation::kCheck) return is_counted;
+  tracer_->Begin(check.trace);
+  return is_counted || check.trace.is_sampled;
 }
 
 void Worker::Took(const CheckRequest& check, const limiter::TimesTaken& times) {

@@ -27,6 +27,7 @@
 #include "store/key_directory.h"
 #include "store/store.h"
 #include "telemetry/loop_insight.h"
+#include "telemetry/loop_tracer.h"
 #include "transport/connection_facts.h"
 #include "transport/session.h"
 #include "wire/http_date.h"
@@ -70,6 +71,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] const LoopCounters& loop_counters() const { return counters_; }
   /// Other threads exchange what it holds for empty buffers, on this loop: see its header.
   [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
+  /// The same of its spans; null: there are none.
+  [[nodiscard]] telemetry::LoopTracer* tracer() { return tracer_.get(); }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
@@ -90,6 +93,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   api::CallCounters& counters() override { return counters_.calls; }
   void CountMissing(const rules::Rule& rule) override;
   void NotePeerAsIdentity() override;
+  [[nodiscard]] bool records_traces() const override { return tracer_ != nullptr; }
   [[nodiscard]] bool requires_identity() const override { return shared_.config.identity_required; }
   const identity::Identifier& identifier() override {
     BeginTurn();
@@ -135,7 +139,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] bool IsNameDue(bool denied);
   void CountLimits(const limiter::CheckRequest& check);
   void CountStorageError(ErrorCode error);
-  bool SamplesThis() override;
+  void RecordSpan(api::Protocol protocol, const limiter::CheckRequest& check);
+  bool SamplesThis(limiter::CheckRequest& check) override;
   void Took(const limiter::CheckRequest& check, const limiter::TimesTaken& times) override;
 
   net::Loop& loop_;
@@ -144,6 +149,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   LoopCounters counters_;
   std::uint32_t until_sample_ = kSampleEvery;
   telemetry::LoopInsight insight_;
+  const std::unique_ptr<telemetry::LoopTracer> tracer_;  ///< Null: calls have no spans.
   api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   store::KeyDirectory* const names_;             ///< Null: names are not kept.

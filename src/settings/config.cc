@@ -151,7 +151,15 @@ Result<Config> ReadConfig(const ConfigSources& sources) {
   }
   if (!sources.file.empty()) reader.ReadFile(sources.file);
   if (sources.environment) {
+    // As the specification of these variables says; SLUICE_… are not concerned.
+    const char* const disabled = sources.environment("OTEL_SDK_DISABLED");
+    const bool reads_otel = disabled == nullptr || std::string_view(disabled) != "true";
     for (const Setting& setting : Settings()) {
+      if (reads_otel && !setting.otel.empty()) {
+        const std::string name(setting.otel);
+        const char* const text = sources.environment(name.c_str());
+        if (text != nullptr && *text != '\0') reader.Set(setting, text, name);
+      }
       const std::string variable = setting.variable();
       const char* const text = sources.environment(variable.c_str());
       if (text != nullptr && *text != '\0') reader.Set(setting, text, variable);

@@ -20,6 +20,7 @@
 #include "limiter/limiter.h"
 #include "net/tls_context.h"
 #include "telemetry/log.h"
+#include "telemetry/loop_tracer.h"
 
 /// The settings of `sluice serve` as typed values. `settings.cc` names each field for files, flags
 /// and the environment; docs/server.md explains them.
@@ -157,6 +158,30 @@ struct DecisionLogSettings {
   std::size_t allowed_every = 0;
 };
 
+enum class OtlpProtocol : std::uint8_t { kHttpProtobuf, kHttpJson };
+
+/// Export of telemetry to an OpenTelemetry receiver.
+struct OtlpSettings {
+  std::string endpoint{};  ///< Empty: nothing is exported.
+  OtlpProtocol protocol = OtlpProtocol::kHttpProtobuf;
+  Pairs headers{};  ///< Secrets.
+  Micros timeout = std::chrono::seconds(10);
+  std::string ca_file{};
+  std::string certificate_file{};
+  std::string key_file{};
+  bool traces = true;
+  bool metrics = true;
+  bool logs = true;
+  std::string service_name = "sluice";
+  Pairs resource_attributes{};
+  telemetry::TraceSampler sampler = telemetry::TraceSampler::kParentRatio;
+  double sampler_ratio = 0.001;
+  Micros slow_call = std::chrono::milliseconds(25);
+  std::size_t spans_per_second = 100;
+  Micros metrics_interval = std::chrono::minutes(1);
+  std::size_t denied_every = 100;
+};
+
 struct LimitSettings {
   std::size_t connections = 10'000;
   /// 0: no bound. Not set: half of `connections`, and no bound for trusted proxies.
@@ -202,6 +227,7 @@ struct Config {
   Micros drain_timeout = std::chrono::seconds(10);
   telemetry::LogOptions log;
   Pairs metrics_labels;
+  OtlpSettings otlp;
 };
 
 /// Where settings come from; the later wins.

@@ -26,7 +26,8 @@ struct Setting {
   std::string_view value;  ///< A placeholder: "ADDRESS", "N", …
   std::string_view meaning;
   Access access;
-  bool is_secret = false;  ///< Never shown.
+  bool is_secret = false;   ///< Never shown.
+  std::string_view otel{};  ///< OpenTelemetry's variable for the same; SLUICE_… wins.
 
   [[nodiscard]] std::string flag() const;
   [[nodiscard]] std::string variable() const;

@@ -148,6 +148,24 @@ const EnumNames<net::TlsVersion>& NamesOf(net::TlsVersion) {
   return names;
 }
 
+const EnumNames<OtlpProtocol>& NamesOf(OtlpProtocol) {
+  static const EnumNames<OtlpProtocol> names = {{"http/protobuf", OtlpProtocol::kHttpProtobuf},
+                                                {"http/json", OtlpProtocol::kHttpJson}};
+  return names;
+}
+
+const EnumNames<telemetry::TraceSampler>& NamesOf(telemetry::TraceSampler) {
+  using enum telemetry::TraceSampler;
+  static const EnumNames<telemetry::TraceSampler> names = {
+      {"always_on", kAlwaysOn},
+      {"always_off", kAlwaysOff},
+      {"traceidratio", kRatio},
+      {"parentbased_always_on", kParentAlwaysOn},
+      {"parentbased_always_off", kParentAlwaysOff},
+      {"parentbased_traceidratio", kParentRatio}};
+  return names;
+}
+
 const EnumNames<telemetry::LogFormat>& NamesOf(telemetry::LogFormat) {
   static const EnumNames<telemetry::LogFormat> names = {{"text", telemetry::LogFormat::kText},
                                                         {"json", telemetry::LogFormat::kJson}};

@@ -12,6 +12,7 @@
 #include "identity/client_address.h"
 #include "net/address.h"
 #include "redis/url.h"
+#include "settings/otlp_settings.h"
 #include "settings/setting.h"
 #include "settings/setting_values.h"
 
@@ -509,7 +510,7 @@ constexpr auto kMainSettings = std::to_array<Setting>({
 });
 
 constexpr auto kSettings =
-    Joined(kMainSettings,
+    Joined(kMainSettings, kOtlpSettings,
            TlsSection<&Config::http>(
                {"http_tls.listen", "http_tls.certificate", "http_tls.key",
                 "http_tls.minimum_version", "http_tls.client_certificates", "http_tls.client_ca"},

@@ -12,7 +12,7 @@
 #include "base/histogram.h"
 #include "base/labels.h"
 #include "base/metrics.h"
-#include "telemetry/prometheus_text.h"
+#include "telemetry/metric_sink.h"
 
 namespace sluice::telemetry {
 
@@ -26,7 +26,7 @@ struct Labeled {
 /// Writes the samples of one row, whose labels are put after those that `labels` has already.
 class MetricWriter {
  public:
-  explicit MetricWriter(PrometheusText& text) : text_(text) {}
+  explicit MetricWriter(MetricSink& sink) : sink_(sink) {}
 
   template <typename Enum, typename Value>
   void Write(std::vector<Label> labels, std::string_view label, std::string_view inner,
@@ -42,16 +42,16 @@ class MetricWriter {
     if (!label.empty()) labels.push_back({label, value_of_label});
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::same_as<Value, Gauge> || std::signed_integral<Value>) {
-      text_.Sample(labels, static_cast<std::int64_t>(value));
+      sink_.Sample(labels, static_cast<std::int64_t>(value));
     } else if constexpr (std::same_as<Value, Counter> || std::unsigned_integral<Value>) {
-      text_.Sample(labels, static_cast<std::uint64_t>(value));
+      sink_.Sample(labels, static_cast<std::uint64_t>(value));
     } else {
-      text_.Sample(labels, value);
+      sink_.Sample(labels, value);
     }
   }
 
  private:
-  PrometheusText& text_;
+  MetricSink& sink_;
 };
 
 /// Appends all metrics of a table: a family for each name, in it the samples of all `instances`.
@@ -59,13 +59,13 @@ class MetricWriter {
 ///
 /// No client can create a series: labels are names of enums, of rules and of configured things.
 template <typename T>
-void WriteMetrics(PrometheusText& text, std::span<const Labeled<T>> instances) {
+void WriteMetrics(MetricSink& sink, std::span<const Labeled<T>> instances) {
   if (instances.empty()) return;
-  MetricWriter writer(text);
+  MetricWriter writer(sink);
   std::string_view family;
   ForEachMetric<T>([&](const auto& row) {
     if constexpr (requires { row.name; }) {
-      if (row.name != family) text.Family(row.name, row.type, row.help);
+      if (row.name != family) sink.Family(row.name, row.type, row.help);
       family = row.name;
       for (const Labeled<T>& instance : instances) {
         writer.Write(instance.labels, row.label, row.inner,
@@ -75,13 +75,13 @@ void WriteMetrics(PrometheusText& text, std::span<const Labeled<T>> instances) {
   });
 }
 template <typename T>
-void WriteMetrics(PrometheusText& text, const std::vector<Labeled<T>>& instances) {
-  WriteMetrics(text, std::span<const Labeled<T>>(instances));
+void WriteMetrics(MetricSink& sink, const std::vector<Labeled<T>>& instances) {
+  WriteMetrics(sink, std::span<const Labeled<T>>(instances));
 }
 template <typename T>
-void WriteMetrics(PrometheusText& text, const T& values) {
+void WriteMetrics(MetricSink& sink, const T& values) {
   const Labeled<T> only{.labels = {}, .values = &values};
-  WriteMetrics(text, std::span(&only, 1));
+  WriteMetrics(sink, std::span(&only, 1));
 }
 
 }  // namespace sluice::telemetry

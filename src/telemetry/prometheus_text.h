@@ -2,14 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <initializer_list>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/histogram.h"
 #include "base/metrics.h"
 #include "telemetry/constant_labels.h"
+#include "telemetry/metric_sink.h"
 
 namespace sluice::telemetry {
 
@@ -29,31 +27,21 @@ enum class MetricsFormat : std::uint8_t {
 ///     text.Family("sluice_calls_total", MetricType::kCounter, "Calls.");
 ///     text.Sample({{"protocol", "http"}}, 42);
 ///     text.End();
-class PrometheusText {
+class PrometheusText final : public MetricSink {
  public:
   PrometheusText(std::string& out, MetricsFormat format, const ConstantLabels& constant)
       : out_(out), format_(format), constant_(constant.text()) {}
 
-  /// `name` as samples have it: of a counter with _total, of an info with _info. It is kept, not
-  /// copied, until the next family.
-  void Family(std::string_view name, MetricType type, std::string_view help);
-
-  using Labels = std::span<const Label>;
-  void Sample(Labels labels, std::uint64_t value);
-  void Sample(Labels labels, std::int64_t value);
-  void Sample(Labels labels, double value);
-  /// In seconds, with all nanoseconds.
-  void Sample(Labels labels, std::chrono::nanoseconds value);
-  /// In seconds since 1970.
-  void Sample(Labels labels, std::chrono::sys_seconds value);
-  void Sample(Labels labels, const Histogram& value);
-  void Sample(Labels labels, const BucketCounts& value);
-  void Sample(std::initializer_list<Label> labels, const auto& value) {
-    Sample(Labels(labels.begin(), labels.size()), value);
-  }
-
-  /// After the last family.
-  void End();
+  void Family(std::string_view name, MetricType type, std::string_view help) override;
+  using MetricSink::Sample;
+  void Sample(Labels labels, std::uint64_t value) override;
+  void Sample(Labels labels, std::int64_t value) override;
+  void Sample(Labels labels, double value) override;
+  void Sample(Labels labels, std::chrono::nanoseconds value) override;
+  void Sample(Labels labels, std::chrono::sys_seconds value) override;
+  void Sample(Labels labels, const Histogram& value) override;
+  void Sample(Labels labels, const BucketCounts& value) override;
+  void End() override;
 
  private:
   void Bucket(Labels labels, std::string_view end, std::uint64_t count);

@@ -6,6 +6,7 @@ namespace sluice::wire {
 namespace {
 
 constexpr std::uint64_t kVarint = 0;
+constexpr std::uint64_t kFixed64 = 1;
 constexpr std::uint64_t kBytes = 2;
 
 // A number as it is written.
@@ -30,15 +31,31 @@ void AppendTag(std::uint32_t field, std::uint64_t kind, std::string& out) {
 
 }  // namespace
 
+void AppendFixed64(std::uint64_t value, std::string& out) {
+  for (unsigned shift = 0; shift < 64; shift += 8) out += static_cast<char>(value >> shift);
+}
+
 ProtoWriter& ProtoWriter::Uint(std::uint32_t field, std::uint64_t value) {
-  if (value == 0) return *this;
+  return value == 0 ? *this : PresentUint(field, value);
+}
+
+ProtoWriter& ProtoWriter::PresentUint(std::uint32_t field, std::uint64_t value) {
   AppendTag(field, kVarint, out_);
   Append(value, out_);
   return *this;
 }
 
+ProtoWriter& ProtoWriter::Fixed64(std::uint32_t field, std::uint64_t value) {
+  AppendTag(field, kFixed64, out_);
+  AppendFixed64(value, out_);
+  return *this;
+}
+
 ProtoWriter& ProtoWriter::Bytes(std::uint32_t field, std::string_view value) {
-  if (value.empty()) return *this;
+  return value.empty() ? *this : PresentBytes(field, value);
+}
+
+ProtoWriter& ProtoWriter::PresentBytes(std::uint32_t field, std::string_view value) {
   AppendTag(field, kBytes, out_);
   Append(value.size(), out_);
   out_.append(value);

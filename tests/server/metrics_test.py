@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import importlib.util
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from support import http1, http2, metrics, resp
+from support import http1, http2, metrics, otlp, resp
 from support.certificates import Authority, tls_flags
 from support.environment import TIMEOUT, wait_until
 from support.files import replace_file
@@ -21,6 +22,7 @@ from support.sluice import ServerTest, run_sluice
 from support.sockets import receive_all, receive_until, reset
 
 ROOT = Path(__file__).resolve().parents[2]
+DASHBOARD = ROOT / "deploy/grafana/sluice.json"
 DOCUMENT = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
 FROM_CONFIGURATION = {"rule", "limit", "version", "hash", "revision", "compiler", "le"}
 
@@ -64,6 +66,52 @@ rules:
 ENVOY = "domain: edge\ndescriptors: [{ key: k, rate_limit: { unit: day, requests_per_unit: 1 } }]\n"
 LARGE_ANSWER = b"GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n"
 HEALTH = "/grpc.health.v1.Health/Check"
+
+
+# The part of Grafana's dashboard model that a panel needs to be drawn.
+PLACE = {name: {"type": "integer", "minimum": 0} for name in ("x", "y", "w", "h")}
+PANEL_SCHEMA = {
+    "type": "object",
+    "required": ["type", "id", "title", "gridPos"],
+    "properties": {
+        "type": {"enum": ["row", "stat", "timeseries"]},
+        "id": {"type": "integer", "minimum": 1},
+        "title": {"type": "string", "minLength": 1},
+        "gridPos": {"type": "object", "required": list(PLACE), "properties": PLACE, "additionalProperties": False},
+    },
+    "if": {"properties": {"type": {"enum": ["stat", "timeseries"]}}},
+    "then": {
+        "required": ["datasource", "targets", "fieldConfig", "options"],
+        "properties": {
+            "targets": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "required": ["refId", "expr", "datasource"],
+                    "properties": {
+                        "refId": {"type": "string", "pattern": "^[A-Z]$"},
+                        "expr": {"type": "string", "pattern": r"\$job.*\$instance"},
+                        "datasource": {"const": {"type": "prometheus", "uid": "${datasource}"}},
+                    },
+                },
+            },
+        },
+    },
+}
+DASHBOARD_SCHEMA = {
+    "type": "object",
+    "required": ["title", "uid", "schemaVersion", "templating", "panels", "time"],
+    "properties": {
+        "uid": {"type": "string", "maxLength": 40},
+        "schemaVersion": {"type": "integer", "minimum": 36},
+        "panels": {"type": "array", "items": PANEL_SCHEMA},
+    },
+}
+
+
+def dashboard_panels():
+    return json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
 
 
 def documented_metrics():
@@ -404,6 +452,20 @@ class Metrics(ServerTest):
     def provoke_rules_from_a_store(self):
         self.read(self.serve("--rules-source", "store", "--state-dir", self.folder / "state", rules=RULES))
 
+    def provoke_exports(self):
+        receiver = self.enterContext(otlp.Receiver([(503, {}), (400, {})]))
+        flags = ("--otlp-endpoint", receiver.url, "--otlp-sampler", "always_on", "--otlp-denied-every", "1")
+        server = self.serve(*flags, "--otlp-metrics-interval", "100ms", rules=RULES)
+
+        def complete():
+            server.check("a-1")
+            self.read(server)
+            results = self.pages.values[("result", "rate_limiter_otlp_requests_total")]
+            exported = self.pages.values[("signal", "rate_limiter_otlp_exported_total")]
+            return all(results.values()) and all(exported.values())
+
+        wait_until(complete)
+
     def test_every_documented_value_of_a_label_moves(self):
         slow = self.serve()
         client = http2.Http2Client(self.enterContext(slow.connect(slow.grpc)))
@@ -480,10 +542,42 @@ class Metrics(ServerTest):
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
     def test_every_panel_of_the_dashboard_has_a_description(self):
-        dashboard = json.loads((ROOT / "deploy/grafana/sluice.json").read_text(encoding="utf-8"))
-        for panel in dashboard["panels"]:
+        for panel in dashboard_panels():
             if panel["type"] != "row":
                 self.assertTrue(panel.get("description"), panel["title"])
+
+    def test_the_dashboard_has_the_form_that_grafana_expects(self):
+        schema = importlib.util.find_spec("jsonschema")
+        if schema is None:
+            self.skipTest("there is no jsonschema")
+        import jsonschema
+
+        jsonschema.validate(json.loads(DASHBOARD.read_text(encoding="utf-8")), DASHBOARD_SCHEMA)
+
+    def test_panels_of_the_dashboard_have_ids_and_places_of_their_own(self):
+        panels = dashboard_panels()
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        places = [
+            (x, y)
+            for place in (panel["gridPos"] for panel in panels)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        ]
+        self.assertEqual(len(set(places)), len(places), "panels overlap")
+        self.assertLess(max(x for x, _ in places), 24)
+
+    @unittest.skipUnless(shutil.which("promtool"), "there is no promtool")
+    def test_promtool_reads_every_query_of_the_dashboard(self):
+        queries = [target["expr"] for panel in dashboard_panels() for target in panel.get("targets", ())]
+        self.assertGreater(len(queries), 40)
+        queries = [query.replace("$__rate_interval", "5m").replace("$__range", "1h") for query in queries]
+        rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
+        path = self.folder / "queries.yml"
+        path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}), encoding="utf-8")
+        done = subprocess.run(
+            ["promtool", "check", "rules", "--lint", "none", path], capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 def gzip_bomb():

@@ -7,6 +7,7 @@ namespace sluice::api {
 CheckCall::Part& GrpcCall::Add() {
   Part& part = CheckCall::Add();
   part.check.timeout = timeout;
+  part.check.trace = trace;
   if (peer != nullptr) AddCertificate(*peer, part.check);
   return part;
 }

@@ -45,6 +45,7 @@ struct GrpcCall final : CheckCall {
 
   GrpcLoop& loop;
   const Peer* peer = nullptr;  ///< The client. Valid only while `ask` runs.
+  TraceContext trace{};        ///< The caller's. Every check begins with it.
   Micros timeout{0};           ///< How long a store may take. Every check begins with it.
 
   /// Runs when all checks are decided, to write `reply` or refuse. If there is one check only,

@@ -84,6 +84,9 @@ void GrpcSession::OnHeader(wire::Http2Stream& of, std::string_view name, std::st
   } else if (name == "grpc-timeout") {
     stream.timeout = wire::ParseGrpcTimeout(value);
     stream.bad_timeout = !stream.timeout;
+  } else if (name == "traceparent") {
+    if (!loop_.services().records_traces()) return;
+    if (const auto trace = ParseTraceparent(value)) stream.trace = *trace;
   } else if (name == "grpc-encoding") {
     stream.encoding = EncodingOf(value);
   } else if (name == "grpc-accept-encoding") {
@@ -284,6 +287,7 @@ void GrpcSession::Ask(GrpcStream& stream, std::string_view message) {
   GrpcCall& call = *loop_.Take().release();  // GiveBack owns it again.
   call.peer = &peer_;
   call.timeout = *timeout;
+  call.trace = stream.trace;
   call.stream = &stream;
   stream.call = &call;
   stream.method->ask(call, message);

@@ -12,6 +12,7 @@ void GrpcStream::Clear() {
   encoding = Encoding::kIdentity;
   accepts_gzip = false;
   bad_timeout = false;
+  trace = {};
   if (token.capacity() > kKept) std::string().swap(token);
   token.clear();
   timeout.reset();

@@ -33,6 +33,7 @@ struct GrpcStream : wire::Http2Stream {
   bool bad_timeout = false;
   std::string token;  ///< Of the metadata `authorization`; kept only if the method needs a role.
   std::optional<Micros> timeout;
+  TraceContext trace{};
   WallTime began{};           ///< When its headers were there: from then on the timeout counts.
   SteadyTime since{};         ///< When it last came further, as far as the session knew the time.
   std::size_t seen_sent = 0;  ///< Of its body, at the last look.

@@ -10,6 +10,7 @@
 #include "api/http/exchange.h"
 #include "api/http/routes.h"
 #include "base/parse_number.h"
+#include "base/trace_context.h"
 #include "wire/http_response.h"
 
 namespace sluice::api {
@@ -36,6 +37,12 @@ void SetTimeout(const HttpRequest& request, HttpCall& call) {
   if (milliseconds == 0) return;
   const auto timeout = std::max(std::chrono::milliseconds(milliseconds), kShortestTimeout);
   for (std::size_t i = 0; i < call.size(); ++i) call.part(i).check.timeout = timeout;
+}
+
+void SetTrace(const HttpRequest& request, HttpCall& call) {
+  const auto trace = ParseTraceparent(request.Get("traceparent"));
+  if (!trace) return;
+  for (std::size_t i = 0; i < call.size(); ++i) call.part(i).check.trace = *trace;
 }
 
 void RefuseAccess(const Problem& problem, HttpExchange& exchange) {
@@ -200,6 +207,7 @@ void HttpSession::Run(const HttpRequest& request, const HttpResponseOptions& opt
     return out.clear();
   }
   SetTimeout(request, *exchange.call);
+  if (services().records_traces()) SetTrace(request, *exchange.call);
   if (exchange.call->work) return AwaitWork(std::move(exchange.call));
   Submit(*exchange.call.release());  // GiveBack owns it again.
 }

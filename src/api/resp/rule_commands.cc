@@ -7,6 +7,7 @@
 
 #include "answer/refusal_text.h"
 #include "base/ascii.h"
+#include "base/trace_context.h"
 #include "base/wide_math.h"
 #include "limiter/decision.h"
 #include "match/refused_cost.h"
@@ -51,7 +52,14 @@ bool AskByRules(RespArguments arguments, std::string_view keyword, std::int64_t 
       return false;
     }
   }
-  for (std::size_t i = 0; i < pairs.size(); i += 2) check.Add(pairs[i], pairs[i + 1]);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (pairs[i] == "traceparent") {
+      // No attribute: rules must not depend on whether calls are traced.
+      check.trace = ParseTraceparent(pairs[i + 1]).value_or(TraceContext());
+    } else {
+      check.Add(pairs[i], pairs[i + 1]);
+    }
+  }
   return true;
 }
 

@@ -34,7 +34,13 @@ descriptors:
 /// still.
 class OneWorker {
  public:
-  explicit OneWorker(std::string_view rules, std::optional<redis::Options> redis = {}) {
+  explicit OneWorker(std::string_view rules, std::optional<redis::Options> redis = {},
+                     settings::Config config = {})
+      : shared_(std::move(config)) {
+    if (!shared_.config.otlp.endpoint.empty()) {
+      shared_.span_budget = std::make_unique<telemetry::SpanBudget>(
+          static_cast<std::uint32_t>(shared_.config.otlp.spans_per_second));
+    }
     shared_.redis = std::move(redis);
     if (shared_.redis) shared_.leases = std::make_unique<lease::NodeLeases>();
     shared_.memory = *store::MemoryStore::Create({.max_keys = 10'000});
@@ -71,7 +77,7 @@ class OneWorker {
 
  private:
   net::Loop loop_;
-  Shared shared_{settings::Config{}};
+  Shared shared_;
   NullTransport transport_;
   std::unique_ptr<Worker> worker_;
 };

@@ -1,0 +1,3 @@
+module sluice.example/client
+
+go 1.22
