@@ -235,11 +235,19 @@ TEST(EntryTable, RefusesWhatASlowModelRefuses) {
   for (int round = 0; round < 60; ++round) {
     EntryTable table;
     std::map<std::string, Entry> entries;
-    const EntryBounds bounds{.entries = 20 + random.Below(60),
-                             .attribute_sets = 3 + random.Below(10),
-                             .networks = 5 + random.Below(20),
-                             .globs = 5 + random.Below(20),
-                             .equal_matchers = 1 + random.Below(3)};
+    EntryBounds bounds{.entries = 20 + random.Below(60),
+                       .attribute_sets = 3 + random.Below(10),
+                       .networks = 5 + random.Below(20),
+                       .globs = 5 + random.Below(20),
+                       .equal_matchers = 1 + random.Below(3)};
+    if (round % 2 == 1) {
+      // Only one bound is low, so that each of them is exceeded first in some rounds.
+      std::size_t* const all[] = {&bounds.entries, &bounds.attribute_sets, &bounds.networks,
+                                  &bounds.globs, &bounds.equal_matchers};
+      for (std::size_t i = 0; i < std::size(all); ++i) {
+        if (i != static_cast<std::size_t>(round / 2) % std::size(all)) *all[i] = 1000;
+      }
+    }
     for (int step = 0; step < 100; ++step) {
       std::vector<std::string> known;
       for (const auto& [id, entry] : entries) known.push_back(id);
