@@ -94,7 +94,8 @@ DenialIds::Tag DenialIds::TagOf(const Facts& facts) const {
 DenialIds::Facts DenialIds::Mask(const Tag& tag, const Facts& facts) const {
   Facts counters;  // The tag, and the tag plus one.
   std::copy(tag.begin(), tag.end(), std::copy(tag.begin(), tag.end(), counters.begin()));
-  for (std::size_t i = kFactBytes; i-- > kTagBytes && ++counters[i] == 0;) {
+  for (std::size_t i = kFactBytes; i > kTagBytes; --i) {
+    if (++counters[i - 1] != 0) break;
   }
   Facts masked;
   EVP_Cipher(cipher_.get(), masked.data(), counters.data(), kFactBytes);

@@ -40,10 +40,10 @@ class JsonText {
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
 
-  template <std::size_t N>
-  JsonText& Raw(const char (&text)[N]) {
-    std::memcpy(at_, text, N - 1);
-    at_ += N - 1;
+  template <std::size_t kSize>
+  JsonText& Raw(const char (&text)[kSize]) {
+    std::memcpy(at_, text, kSize - 1);
+    at_ += kSize - 1;
     return *this;
   }
   JsonText& RawText(std::string_view text) {
