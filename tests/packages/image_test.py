@@ -198,6 +198,14 @@ class Content(ImageTest):
         self.assertEqual(manifest["layers"], self.image.manifest["layers"])
 
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("podman"), "needs root and podman")
+    def test_podman_loads_it(self):
+        storage = ("--root", self.folder / "storage", "--runroot", self.folder / "run", "--storage-driver", "vfs")
+        loaded = run("podman", *storage, "load", "--input", self.image.archive)
+        self.assertEqual(loaded.returncode, 0, loaded.stderr)
+        self.assertIn(f"localhost/sluice:{VERSION}", loaded.stdout)
+
+
 class Runtime:
     """A container of crun or runc, with a network of its own."""
 
