@@ -253,9 +253,9 @@ class Dockerfile(unittest.TestCase):
         expected = Image(build(self.folder / "image")).config["config"]
         for name in ("User", "Entrypoint", "Cmd", "Env", "ExposedPorts", "Volumes"):
             self.assertEqual(config[name], expected[name])
-        for name in ("title", "description", "licenses", "revision"):
-            label = f"org.opencontainers.image.{name}"
-            self.assertEqual(config["Labels"][label], expected["Labels"][label])
+        prefix = "org.opencontainers.image."
+        labels = {prefix + name: expected["Labels"][prefix + name] for name in ("title", "description", "licenses")}
+        self.assertEqual(config["Labels"], config["Labels"] | labels | {prefix + "revision": revision})
         built = self.expect(*self.buildah, "from", "--pull=never", "localhost/sluice")
         root = Path(self.expect(*self.buildah, "mount", built))
         self.addCleanup(run, *self.buildah, "umount", built)
