@@ -84,6 +84,7 @@ class MemoryStore::Table {
   void RunIn(Segment& segment, StoreCall& call, const KeyHash& hash);
   /// Runs any operation on one key.
   void RunAlone(StoreCall& call, const Place& place);
+  bool CheckedSeveralInPlace(StoreCall& call);
   void RunParts(StoreCall& call, std::span<Part> parts);
   static Place PlaceOf(const Part& part) {
     return {*part.segment, part.hash, part.segment->Find(part.hash)};
