@@ -14,7 +14,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-constexpr WallTime kNow{seconds(1'900'000'000)};
+constexpr WallTime kIssued{seconds(1'900'000'000)};
 
 std::vector<Limit> AllKinds() {
   return {
@@ -37,10 +37,10 @@ std::vector<Limit> AllKinds() {
 }
 
 std::string TextOf(ReceiptSigner& signer) {
-  signer.Begin(kNow);
+  signer.Begin(kIssued);
   for (const Limit& limit : AllKinds()) {
     signer.Add({.scope = "rule:limit", .tag = std::string_view("a\0b", 3), .rest = "r"}, limit,
-               {.amount = 3, .from_grant = 1, .at = kNow, .slot = ~std::uint64_t{0}},
+               {.amount = 3, .from_grant = 1, .at = kIssued, .slot = ~std::uint64_t{0}},
                {.measured = limit.cap() == 9, .max_settlement = 7 * limit.cap()});
   }
   std::string text;
@@ -63,7 +63,7 @@ TEST(ReceiptTextTest, EveryKindOfLimitComesBackAsItWas) {
     EXPECT_EQ(one.rest, "r");
     EXPECT_EQ(one.receipt.amount, 3);
     EXPECT_EQ(one.receipt.from_grant, 1);
-    EXPECT_EQ(one.receipt.at, kNow);
+    EXPECT_EQ(one.receipt.at, kIssued);
     EXPECT_EQ(one.receipt.slot, ~std::uint64_t{0});
     EXPECT_EQ(one.measured, limits[i].cap() == 9);
     EXPECT_EQ(one.max_settlement, 7 * limits[i].cap());
@@ -100,7 +100,7 @@ TEST(ReceiptTextTest, OnlyTheSecretItWasMadeWithReadsIt) {
 
 TEST(ReceiptTextTest, ItSaysWhenItExpires) {
   ReceiptSigner signer("secret", hours(3));
-  EXPECT_EQ(signer.Read(TextOf(signer))->expires, kNow + hours(3));
+  EXPECT_EQ(signer.Read(TextOf(signer))->expires, kIssued + hours(3));
 }
 
 TEST(ReceiptTextTest, AllThatIsEverTakenHasAnIdOfItsOwn) {

@@ -51,9 +51,9 @@ struct RuleSet::Compiled {
       enabled.push_back(&rule);
       rules.emplace_back(rule, slots, regexes);
     }
+    if (!file.models.empty()) slots.Intern("model");  // Prices depend on it.
     index = RuleIndex(enabled, slots);
     host = slots.Find("host");
-    slots.Intern("model");  // Prices depend on it.
   }
 
   Slots slots;

@@ -154,12 +154,12 @@ void RefuseInvalid(GrpcCall& call, std::string_view why) {
 
 std::uint64_t AsVarint(std::int64_t number) { return static_cast<std::uint64_t>(number); }
 
-std::int64_t WaitMillis(Micros wait) { return wait < Micros{0} ? -1 : MillisOf(wait); }
+std::int64_t MillisUntilRetry(Micros wait) { return wait < Micros{0} ? -1 : MillisOf(wait); }
 
 void WriteDecision(CheckCall::Part& part, const HttpAnswer& answer, std::string& out) {
   const CheckRequest& check = part.check;
   const bool by_limits = ReportedUse(check) != nullptr;
-  const bool is_known = by_limits && IsKnown(check);
+  const bool is_known = by_limits && sluice::IsKnown(check);
   const Verdict& verdict = check.decision.tightest;
   const match::MatchedLimit matched =
       by_limits ? check.matched(check.decision.index) : match::MatchedLimit{};
@@ -167,7 +167,7 @@ void WriteDecision(CheckCall::Part& part, const HttpAnswer& answer, std::string&
   writer.Uint(1, check.allowed ? 1 : 0);
   writer.Uint(2, AsVarint(is_known ? verdict.limit : -1));
   writer.Uint(3, AsVarint(is_known ? verdict.remaining : -1));
-  writer.Uint(4, AsVarint(WaitMillis(WaitOf(check))));
+  writer.Uint(4, AsVarint(MillisUntilRetry(WaitOf(check))));
   writer.Uint(5, AsVarint(is_known ? MillisOf(verdict.reset_after) : 0));
   if (matched.rule != nullptr) {
     writer.Bytes(6, matched.rule->id);

@@ -18,7 +18,7 @@ using testing::Heard;
 using testing::NumberOf;
 using testing::TextOf;
 
-const std::string kBase = "/api/v1/rate-limit/";
+const std::string kRoutes = "/api/v1/rate-limit/";
 
 class QuantitiesTest : public testing::HttpTest {
  protected:
@@ -32,18 +32,19 @@ class QuantitiesTest : public testing::HttpTest {
     return TextOf(heard.body, "receipt");
   }
   Heard Settle(const std::string& receipt, std::string_view use, bool is_partial = false) {
-    return Post(kBase + "settle", R"({"receipt":")" + receipt + R"(","use":{)" + std::string(use) +
-                                      (is_partial ? R"(},"partial":true})" : "}}"));
+    return Post(kRoutes + "settle", R"({"receipt":")" + receipt + R"(","use":{)" +
+                                        std::string(use) +
+                                        (is_partial ? R"(},"partial":true})" : "}}"));
   }
   Heard Cancel(const std::string& receipt) {
-    return Post(kBase + "cancel", R"({"receipt":")" + receipt + R"("})");
+    return Post(kRoutes + "cancel", R"({"receipt":")" + receipt + R"("})");
   }
   Heard Extend(const std::string& receipt) {
-    return Post(kBase + "extend", R"({"receipt":")" + receipt + R"("})");
+    return Post(kRoutes + "extend", R"({"receipt":")" + receipt + R"("})");
   }
   /// What is left of a limit, which a look shows.
   std::int64_t Left(std::string_view limit, const std::string& query = "key=a") {
-    const std::string body = Get(kBase + "remaining?" + query).body;
+    const std::string body = Get(kRoutes + "remaining?" + query).body;
     const std::size_t at = body.find(R"("name":")" + std::string(limit) + "\"");
     EXPECT_NE(at, std::string::npos) << body;
     return at == std::string::npos ? -999 : NumberOf(body.substr(at), "remaining");
@@ -193,9 +194,9 @@ TEST_F(QuantitiesTest, ACancelledCallGivesEverythingBackOnce) {
 TEST_F(QuantitiesTest, QuantitiesAndCostsAreNotMixedUp) {
   Load(kLimits);
   const std::string receipt = ReceiptOf(kSmall);
-  EXPECT_EQ(
-      TextOf(Post(kBase + "settle", R"({"receipt":")" + receipt + R"(","cost":7})").body, "field"),
-      "cost");
+  EXPECT_EQ(TextOf(Post(kRoutes + "settle", R"({"receipt":")" + receipt + R"(","cost":7})").body,
+                   "field"),
+            "cost");
   const std::string plain = TextOf(CheckBody(R"({"key":"a","cost":1})").body, "receipt");
   EXPECT_EQ(TextOf(Settle(plain, R"("output_tokens":7)").body, "field"), "use");
   const Heard unknown = Settle(receipt, R"("outputs":7)");
@@ -257,7 +258,7 @@ TEST_F(QuantitiesTest, AnExtendedCallKeepsItsSlotAndItsReservation) {
   Load(kLimits);
   std::string receipt = ReceiptOf(kSmall);
   ReceiptOf(kSmall);
-  for (int seconds = 0; seconds < 3 * 3600; seconds += 50) {
+  for (int passed = 0; passed < 3 * 3600; passed += 50) {
     services_.clock.Advance(std::chrono::seconds(50));
     const Heard heard = Extend(receipt);
     ASSERT_EQ(heard.status, 200) << heard.body;

@@ -25,7 +25,7 @@ using testing::NumberOf;
 using testing::TextOf;
 using Use = std::map<std::string, std::int64_t>;
 
-constexpr std::string_view kRules = R"(
+constexpr std::string_view kModelRules = R"(
 models:
   small: { input: 0.5, cached: 0.05, output: 2 }
   large: { input: 1.25, cached: 0.125, output: 10.001, above: { 300: { input: 2.5, cached: 1, output: 15 } } }
@@ -40,7 +40,7 @@ rules:
       parallel: { algorithm: concurrency, limit: 4, ttl: 1d }
       money: 0.02 USD per year
 )";
-const std::string kBase = "/api/v1/rate-limit/";
+const std::string kModelRoutes = "/api/v1/rate-limit/";
 
 Rational Thousandths(std::int64_t number) { return Rational(number, 1000); }
 
@@ -157,7 +157,7 @@ class QuantityModelTest : public testing::HttpTest {
     std::string body = R"({"receipt":")" + held.receipt + "\"";
     if (!is_cancel) body += R"(,"use":)" + JsonOf(sent);
     if (is_partial) body += R"(,"partial":true)";
-    const Heard heard = Post(kBase + (is_cancel ? "cancel" : "settle"), body + "}");
+    const Heard heard = Post(kModelRoutes + (is_cancel ? "cancel" : "settle"), body + "}");
     if (held.is_settled) {
       const bool is_same = !is_partial && costs == held.charged;
       ASSERT_EQ(heard.status, is_same ? 200 : 409) << heard.body;
@@ -181,7 +181,7 @@ class QuantityModelTest : public testing::HttpTest {
   }
 
   void Compare() {
-    const std::string body = Get(kBase + "remaining?key=a&model=small").body;
+    const std::string body = Get(kModelRoutes + "remaining?key=a&model=small").body;
     for (const auto& [limit, budget] : kBudgets) {
       const std::size_t at = body.find(R"("name":")" + limit + "\"");
       ASSERT_NE(at, std::string::npos) << body;
@@ -212,7 +212,7 @@ TEST_F(QuantityModelTest, BudgetsAreExactToTheNanoDollar) {
     model_ = Model();
     held_.clear();
     services_.clock.Advance(std::chrono::hours(24) * 400);
-    Load(kRules);
+    Load(kModelRules);
     for (int step = 0; step < 300; ++step) {
       if (choices_->OneIn(2)) {
         ASSERT_NO_FATAL_FAILURE(Check());
