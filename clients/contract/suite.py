@@ -191,13 +191,15 @@ class ContractTest(unittest.TestCase):
         self.proxy.set(fault)
         # A reply of the real server may still be under way to one of the connections.
         expected = 200 if on_failure == "open" else self.denied
-        for _ in range(3):
-            response = application.get("/limited", spent)
-            self.assertEqual(response.status, expected, response)
-            if on_failure == "open" and self.kind == "check":
-                self.assertFalse(set(response.headers) & set(LIMIT_HEADERS), response)
-        self.assertEqual(application.get("/exempt").status, 200, "the application itself works")
-        self.proxy.set(None)
+        try:
+            for _ in range(3):
+                response = application.get("/limited", spent)
+                self.assertEqual(response.status, expected, response)
+                if on_failure == "open" and self.kind == "check":
+                    self.assertFalse(set(response.headers) & set(LIMIT_HEADERS), response)
+            self.assertEqual(application.get("/exempt").status, 200, "the application itself works")
+        finally:
+            self.proxy.set(None)
         wait_until(lambda: application.get("/limited", spent).status == 429, "the limit holds again")
 
     def spend(self, key):

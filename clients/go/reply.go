@@ -1,7 +1,9 @@
 package sluice
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -61,6 +63,9 @@ func decide(response *http.Response, body []byte) (Decision, error) {
 	}
 	if err := json.Unmarshal(body, &told); err != nil {
 		return Decision{}, fmt.Errorf("sluice: the body of the reply: %w", err)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("null")) {
+		return Decision{}, errors.New("sluice: the body of the reply is not an object")
 	}
 	status := response.StatusCode
 	header := http.Header{}
