@@ -21,6 +21,7 @@
 #include "server/metrics.h"
 #include "server/systemd.h"
 #include "settings/setting.h"
+#include "telemetry/prometheus_text.h"
 
 namespace sluice::server {
 namespace {
