@@ -28,6 +28,7 @@
 #include "telemetry/log.h"
 #include "telemetry/loop_insight.h"
 #include "telemetry/metrics_page.h"
+#include "telemetry/prometheus_text.h"
 #include "telemetry/series.h"
 
 namespace sluice::telemetry {

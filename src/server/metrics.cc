@@ -349,7 +349,7 @@ void WriteLastLoads(MetricSink& sink, const Shared& shared,
 
 void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                         std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
-                        const InsightMetrics& insight, const otlp::ExportMetrics* exported,
+                        const InsightMetrics& insight, const ExportFigures& exported,
                         MetricSink& sink) {
   WriteLoops(sink, shared, workers);
   WriteStore(sink, shared, workers);
@@ -364,7 +364,8 @@ void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> wor
   server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
   WriteMetrics(sink, server);
   WriteMetrics(sink, insight);
-  if (exported != nullptr) WriteMetrics(sink, *exported);
+  if (exported.otlp) WriteMetrics(sink, *exported.otlp);
+  if (exported.statsd) WriteMetrics(sink, *exported.statsd);
   WriteMetrics(sink, shared.log);
   sink.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
   sink.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "server/insight.h"
 #include "server/shared.h"
 #include "server/worker.h"
+#include "statsd/statsd_sender.h"
 #include "telemetry/metric_sink.h"
 #include "transport/connection_counters.h"
 
@@ -24,11 +26,16 @@ struct ListenerGroupFigures {
   const Live<net::TlsContext>* certificate = nullptr;
 };
 
-/// Writes all metrics: what all parts of the server counted, read a moment ago. `exported` is of
-/// the export of telemetry (nullable: there is none). From any thread.
+/// What the ways out of the server counted themselves; nothing for those that are off.
+struct ExportFigures {
+  std::optional<otlp::ExportMetrics> otlp{};
+  std::optional<statsd::SenderMetrics> statsd{};
+};
+
+/// Writes all metrics: what all parts of the server counted, read a moment ago. From any thread.
 void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                         std::span<const ListenerGroupFigures> listener_groups,
                         const ControlPlane& control, const InsightMetrics& insight,
-                        const otlp::ExportMetrics* exported, telemetry::MetricSink& sink);
+                        const ExportFigures& exported, telemetry::MetricSink& sink);
 
 }  // namespace sluice::server

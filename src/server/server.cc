@@ -21,6 +21,7 @@
 #include "server/metrics.h"
 #include "server/systemd.h"
 #include "settings/setting.h"
+#include "telemetry/prometheus_text.h"
 
 namespace sluice::server {
 namespace {
@@ -117,7 +118,7 @@ Server::Server(const settings::Config& config)
 
 Server::~Server() {
   insight_.Stop();
-  while (export_ && !export_->TryStop(kTimeToExport)) {
+  while (!TryStopExports(kTimeToExport)) {
   }
   metrics_work_.Stop();
   rules_work_.Stop();
@@ -150,17 +151,12 @@ Result<bool> Server::Prepare() {
   } else {
     add_error(Blame("metrics.labels", constant.error().message));
   }
-  for (const auto step :
-       {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys, &Server::ChooseStore,
-        &Server::LoadRules, &Server::OpenControlPlane, &Server::LoadEnvoyConfig}) {
+  for (const auto step : {&Server::ReadSecrets, &Server::LoadIdentity, &Server::LoadAdminKeys,
+                          &Server::ChooseStore, &Server::LoadRules, &Server::OpenControlPlane,
+                          &Server::LoadEnvoyConfig, &Server::OpenExports}) {
     if (auto done = (this->*step)(); !done) add_error(done.error());
   }
   if (auto log = insight_.OpenLog(); !log) add_error(log.error());
-  if (auto made = TelemetryExport::Create(shared_, loops_, workers_); made) {
-    export_ = *std::move(made);
-  } else {
-    add_error(made.error());
-  }
   if (errors) return *errors;
   if (shared_.config.control.traffic_sample && control_->has_rules()) {
     shared_.traffic = std::make_unique<simulate::TrafficSampler>(
@@ -380,11 +376,39 @@ void Server::StartInsight() {
         },
         [is_publishing](bool /*ran*/) { is_publishing->fetch_sub(1); });
   };
-  if (export_) {
-    insight_.OnDenial([this](const auto& denial) { export_->OfferDenial(denial); });
-    export_->Start([this](telemetry::MetricSink& sink) { WriteMetrics(sink); });
-  }
+  StartExports();
   insight_.Start(NodeAddress(listeners_->addresses()), publish);
+}
+
+Result<bool> Server::OpenExports() {
+  auto made = TelemetryExport::Create(shared_, loops_, workers_);
+  if (!made) return made.error();
+  export_ = *std::move(made);
+  const settings::StatsdSettings& statsd = shared_.config.statsd;
+  if (statsd.address.empty()) return true;
+  statsd::SenderOptions options{.format = statsd.format == settings::StatsdFormat::kStatsd
+                                              ? statsd::Format::kStatsd
+                                              : statsd::Format::kDogstatsd,
+                                .prefix = statsd.prefix,
+                                .labels = shared_.config.metrics_labels,
+                                .interval = statsd.interval};
+  if (auto read = statsd::ReadAddress(statsd.address, options); !read) {
+    return Blame("statsd.address", read.error().message);
+  }
+  statsd_ = std::make_unique<statsd::Sender>(options);
+  return true;
+}
+
+void Server::StartExports() {
+  const auto write = [this](telemetry::MetricSink& sink) { WriteMetrics(sink); };
+  if (statsd_) statsd_->Start(write);
+  if (!export_) return;
+  insight_.OnDenial([this](const auto& denial) { export_->OfferDenial(denial); });
+  export_->Start(write);
+}
+
+bool Server::TryStopExports(Micros timeout) {
+  return (!export_ || export_->TryStop(timeout)) && (!statsd_ || statsd_->TryStop(timeout));
 }
 
 LoadReport Server::LoadRulesFrom(const FileChange& change, WallTime now) {
@@ -456,7 +480,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
                       {});
     ended_ = Ended::kStuck;
   }
-  if (ended_ == Ended::kWell && export_ && !export_->TryStop(kTimeToExport)) {
+  if (ended_ == Ended::kWell && !TryStopExports(kTimeToExport)) {
     shared_.log.Write(LogLevel::kWarn, "telemetry is still being exported; exiting without it", {});
     ended_ = Ended::kStuck;
   }
@@ -522,10 +546,11 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
 void Server::WriteMetrics(telemetry::MetricSink& sink) const {
   std::vector<const Worker*> workers;
   for (const auto& worker : workers_) workers.push_back(worker.get());
-  std::optional<otlp::ExportMetrics> exported;
-  if (export_) exported = export_->Metrics();
+  ExportFigures exported;
+  if (export_) exported.otlp = export_->Metrics();
+  if (statsd_) exported.statsd = statsd_->Metrics();
   WriteServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
-                     exported ? &*exported : nullptr, sink);
+                     exported, sink);
 }
 
 std::string Server::DescribeRules() const {

@@ -27,6 +27,7 @@
 #include "server/telemetry_export.h"
 #include "server/worker.h"
 #include "settings/config.h"
+#include "statsd/statsd_sender.h"
 #include "transport/admission.h"
 #include "transport/memory_budget.h"
 
@@ -78,6 +79,9 @@ class Server final {
   Result<bool> OpenControlPlane();
   Result<bool> StartControlPlane();
   Result<bool> LoadEnvoyConfig();
+  Result<bool> OpenExports();
+  void StartExports();
+  [[nodiscard]] bool TryStopExports(Micros timeout);
   void StartInsight();
   void MakeKeyAdministration();
   void Drain();
@@ -106,6 +110,7 @@ class Server final {
   net::Timer store_watch_{main_, [this] { WatchStore(); }};
   Ended ended_ = Ended::kWell;
   std::unique_ptr<TelemetryExport> export_;  ///< Null: telemetry is not exported.
+  std::unique_ptr<statsd::Sender> statsd_;   ///< Null: there is no StatsD receiver.
   Insight insight_{shared_, loops_, workers_};
   std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,

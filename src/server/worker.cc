@@ -383,6 +383,12 @@ bool Worker::SamplesThis(CheckRequest& check) {
   if (is_counted) until_sample_ = kSampleEvery;
   if (tracer_ == nullptr || check.operation != store::Operation::kCheck) return is_counted;
   tracer_->Begin(check.trace);
+  // Beyond the budget, a call that is neither slow nor degraded need not be measured.
+  if (check.trace.is_sampled &&
+      !tracer_->HasRoom(std::chrono::floor<std::chrono::seconds>(now_.time_since_epoch()),
+                        /*has_priority=*/false)) {
+    check.trace.is_sampled = false;
+  }
   return is_counted || check.trace.is_sampled;
 }
 

@@ -182,6 +182,16 @@ struct OtlpSettings {
   std::size_t denied_every = 100;
 };
 
+enum class StatsdFormat : std::uint8_t { kDogstatsd, kStatsd };
+
+/// Export of metrics to a StatsD receiver.
+struct StatsdSettings {
+  std::string address{};  ///< Empty: nothing is sent.
+  StatsdFormat format = StatsdFormat::kDogstatsd;
+  std::string prefix{};
+  Micros interval = std::chrono::seconds(10);
+};
+
 struct LimitSettings {
   std::size_t connections = 10'000;
   /// 0: no bound. Not set: half of `connections`, and no bound for trusted proxies.
@@ -228,6 +238,7 @@ struct Config {
   telemetry::LogOptions log;
   Pairs metrics_labels;
   OtlpSettings otlp;
+  StatsdSettings statsd;
 };
 
 /// Where settings come from; the later wins.

@@ -154,6 +154,12 @@ const EnumNames<OtlpProtocol>& NamesOf(OtlpProtocol) {
   return names;
 }
 
+const EnumNames<StatsdFormat>& NamesOf(StatsdFormat) {
+  static const EnumNames<StatsdFormat> names = {{"dogstatsd", StatsdFormat::kDogstatsd},
+                                                {"statsd", StatsdFormat::kStatsd}};
+  return names;
+}
+
 const EnumNames<telemetry::TraceSampler>& NamesOf(telemetry::TraceSampler) {
   using enum telemetry::TraceSampler;
   static const EnumNames<telemetry::TraceSampler> names = {

@@ -40,6 +40,7 @@ using EnumNames = std::vector<std::pair<std::string_view, Enum>>;
 [[nodiscard]] const EnumNames<net::ClientCertificates>& NamesOf(net::ClientCertificates);
 [[nodiscard]] const EnumNames<net::TlsVersion>& NamesOf(net::TlsVersion);
 [[nodiscard]] const EnumNames<OtlpProtocol>& NamesOf(OtlpProtocol);
+[[nodiscard]] const EnumNames<StatsdFormat>& NamesOf(StatsdFormat);
 [[nodiscard]] const EnumNames<telemetry::TraceSampler>& NamesOf(telemetry::TraceSampler);
 [[nodiscard]] const EnumNames<telemetry::LogFormat>& NamesOf(telemetry::LogFormat);
 [[nodiscard]] const EnumNames<telemetry::LogLevel>& NamesOf(telemetry::LogLevel);

@@ -12,9 +12,9 @@
 #include "identity/client_address.h"
 #include "net/address.h"
 #include "redis/url.h"
-#include "settings/otlp_settings.h"
 #include "settings/setting.h"
 #include "settings/setting_values.h"
+#include "settings/telemetry_settings.h"
 
 namespace sluice::settings {
 namespace {
@@ -510,7 +510,7 @@ constexpr auto kMainSettings = std::to_array<Setting>({
 });
 
 constexpr auto kSettings =
-    Joined(kMainSettings, kOtlpSettings,
+    Joined(kMainSettings, kOtlpSettings, kStatsdSettings,
            TlsSection<&Config::http>(
                {"http_tls.listen", "http_tls.certificate", "http_tls.key",
                 "http_tls.minimum_version", "http_tls.client_certificates", "http_tls.client_ca"},

@@ -466,6 +466,13 @@ class Metrics(ServerTest):
 
         wait_until(complete)
 
+    def provoke_datagrams(self):
+        receiver = self.enterContext(contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+        receiver.bind(("127.0.0.1", 0))
+        server = self.serve("--statsd-address", f"127.0.0.1:{receiver.getsockname()[1]}", "--statsd-interval", "10ms", rules=RULES)
+        wait_until(lambda: server.metric("rate_limiter_statsd_datagrams_total") > 0)
+        self.read(server)
+
     def test_every_documented_value_of_a_label_moves(self):
         slow = self.serve()
         client = http2.Http2Client(self.enterContext(slow.connect(slow.grpc)))

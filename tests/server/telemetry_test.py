@@ -159,12 +159,12 @@ class TraceTest(TelemetryTest):
 
     def test_traceparent_comes_over_http_resp_and_grpc(self):
         receiver = self.receiver()
-        server = self.export(receiver)
+        server = self.export(receiver, "--envoy-rule-domains", "sluice")
         traces = {name: f"{number:032x}" for number, name in enumerate(("http", "resp", "grpc"), 1)}
         self.check(server, "many-1", traceparent=traceparent(trace=traces["http"]))
         server.redis_cli("SLUICE.CHECK", "api_key", "many-1", "traceparent", traceparent(trace=traces["resp"]))
-        # RateLimitRequest{domain: "sluice", descriptors: [{entries: [{key: "k", value: "v"}]}]}
-        request = b"\x0a\x06sluice\x12\x08\x0a\x06\x0a\x01k\x12\x01v"
+        # RateLimitRequest{domain: "sluice", descriptors: [{entries: [{key: "api_key", value: "many-1"}]}]}
+        request = b"\x0a\x06sluice\x12\x13\x0a\x11\x0a\x07api_key\x12\x06many-1"
         with contextlib.closing(server.connect(server.grpc)) as connection:
             client = http2.Http2Client(connection)
             path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"

@@ -12,7 +12,7 @@
 #include "settings/setting.h"
 #include "settings/setting_values.h"
 
-/// The settings of the export of telemetry, which OpenTelemetry's own variables set, too.
+/// The settings of the export of telemetry. OpenTelemetry's own variables set those of OTLP, too.
 namespace sluice::settings {
 
 inline Problem CheckEndpoint(const std::string& url) {
@@ -138,6 +138,27 @@ inline constexpr auto kOtlpSettings = std::to_array<Setting>({
      kMillis<&Config::otlp, &OtlpSettings::metrics_interval>, false, "OTEL_METRIC_EXPORT_INTERVAL"},
     {"otlp.denied_every", "", "N", "One in so many denials is exported as a log record.",
      kNumber<1, 1'000'000'000, &Config::otlp, &OtlpSettings::denied_every>},
+});
+
+/// Names of metrics have no other characters.
+inline Problem CheckPrefix(const std::string& prefix) {
+  const auto is_valid = [](char c) {
+    return IsLetter(c) || IsDigit(c) || c == '.' || c == '_' || c == '-';
+  };
+  if (std::all_of(prefix.begin(), prefix.end(), is_valid)) return std::nullopt;
+  return Quoted(prefix) + " has other characters than letters, digits, '.', '_' and '-'";
+}
+
+inline constexpr auto kStatsdSettings = std::to_array<Setting>({
+    {"statsd.address", "", "HOST:PORT|unix:/PATH",
+     "StatsD receiver, over UDP or a Unix datagram socket. Default: none; nothing is sent.",
+     kField<&Config::statsd, &StatsdSettings::address>},
+    {"statsd.format", "", "dogstatsd|statsd", "Whether labels are tags or parts of names.",
+     kField<&Config::statsd, &StatsdSettings::format>},
+    {"statsd.prefix", "", "TEXT", "Text before the name of every metric.",
+     kChecked<CheckPrefix, &Config::statsd, &StatsdSettings::prefix>},
+    {"statsd.interval", "", "DURATION", "Time between two exports.",
+     kMillis<&Config::statsd, &StatsdSettings::interval>},
 });
 
 }  // namespace sluice::settings
