@@ -52,12 +52,12 @@ function(sluice_testing room)
 endfunction()
 
 # sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS]
-#   [SEPARATE])
+#   [SEPARATE <file>...])
 # One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>, and under sanitizers all of them as
-# <room>_test. THREADS: it has several threads,
-# and CI runs it under ThreadSanitizer. SEPARATE: its files use the same names, and are compiled one by one.
+# <room>_test. THREADS: it has several threads, and CI runs it under ThreadSanitizer. SEPARATE: those of its files that use names
+# of others, and are compiled by themselves.
 function(sluice_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SEPARATE" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "LABEL;TIMEOUT" "SOURCES;DEPS;SEPARATE")
   _sluice_arguments("sluice_test(${name})")
   if(NOT SLUICE_BUILD_TESTS)
     return()
@@ -75,8 +75,9 @@ function(sluice_test name)
     add_dependencies(thread_tests ${name})
     string(APPEND arg_LABEL "_threads")  # gtest_discover_tests passes on one label only.
   endif()
-  if(NOT arg_SEPARATE)
-    sluice_unity(${name})
+  sluice_unity(${name})
+  if(arg_SEPARATE)
+    set_source_files_properties(${arg_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   sluice_test_options(${name})
   sluice_precompile(${name} TEST)

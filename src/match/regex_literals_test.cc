@@ -65,7 +65,7 @@ TEST(RegexLiterals, WhatIsNotUnderstoodSaysNothing) {
 
 TEST(RegexLiterals, NothingWrongIsSaidOfRandomExpressions) {
   const unsigned seed = TestSeed();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   constexpr std::array<const char*, 28> kParts = {
       "a",   "b",   "ab",   "/",    ".*",   ".",   "^",  "$",   "|",     "(",

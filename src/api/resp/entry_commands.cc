@@ -92,7 +92,7 @@ std::string BlockText(const BlockArguments& read) {
   return text;
 }
 
-// What a command needs until it is answered.
+// The state of a command until it is answered.
 struct PendingEntry {
   EntryContext context;
   EntryChangeRequest request;
