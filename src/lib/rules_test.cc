@@ -214,10 +214,9 @@ models: { gpt-5: { input: 1.25, cached: 0.125, output: 10 } }
 rules:
   - id: llm
     algorithm: fixed_window
-    anchor: year
     limits:
-      weighted: { limit: 1000, count: { input_tokens: 1, cached_tokens: 0.1, output_tokens: 6 } }
-      money: { limit: 1 USD }
+      weighted: { limit: 1000, anchor: year, count: { input_tokens: 1, cached_tokens: 0.1, output_tokens: 6 } }
+      money: 1 USD per year
       parallel: { algorithm: concurrency, limit: 1 }
 )";
 

@@ -122,7 +122,7 @@ class LlmExample(ServerTest):
         self.provider.gate.set()
         self.wait_for(parallel=0)
         wait_until(lambda: self.provider.running == 0)
-        self.assertGreaterEqual(self.used()["output"], 200)
+        self.assertGreaterEqual(self.used()["output"], 1)
         self.assertLessEqual(self.used()["output"], 400)
 
     def test_many_clients_never_exceed_a_limit(self):

@@ -86,10 +86,11 @@ TEST_F(QuantitiesTest, FractionsAddUpToWholeTokens) {
 
 TEST_F(QuantitiesTest, AllOrNothing) {
   Load(kLimits);
-  EXPECT_EQ(Use(R"("input_tokens":900,"cached_tokens":0,"output_tokens":20)").status, 429);
-  EXPECT_EQ(Left("rpm"), 10);
-  EXPECT_EQ(Left("itpm"), 1000);
-  EXPECT_EQ(Left("parallel"), 2);
+  EXPECT_EQ(Use(R"("input_tokens":500,"cached_tokens":0,"output_tokens":0)").status, 200);
+  EXPECT_EQ(Use(R"("input_tokens":300,"cached_tokens":0,"output_tokens":40)").status, 429);
+  EXPECT_EQ(Left("rpm"), 9);
+  EXPECT_EQ(Left("itpm"), 500);
+  EXPECT_EQ(Left("parallel"), 1);
 }
 
 TEST_F(QuantitiesTest, UnknownAndMissingQuantitiesAreErrors) {
@@ -145,11 +146,11 @@ TEST_F(QuantitiesTest, ChecksInABatchNameQuantitiesToo) {
   Load(kLimits);
   const Heard heard = CheckBody(
       R"({"checks":[{"key":"a","use":{"input_tokens":7,"cached_tokens":0,"output_tokens":1}},)"
-      R"({"key":"a","use":{"input_tokens":7}},{"key":"b","cost":3}]})");
+      R"({"key":"a","use":{"input_tokens":7}},{"key":"b","cost":1}]})");
   EXPECT_EQ(heard.status, 200) << heard.body;
   EXPECT_THAT(heard.body, HasSubstr("MISSING_QUANTITY"));
   EXPECT_EQ(Left("itpm"), 993);
-  EXPECT_EQ(Left("itpm", "key=b"), 997);
+  EXPECT_EQ(Left("itpm", "key=b"), 999);
 }
 
 // ---- Settlement

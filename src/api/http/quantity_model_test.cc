@@ -205,6 +205,7 @@ class QuantityModelTest : public testing::HttpTest {
 TEST_F(QuantityModelTest, BudgetsAreExactToTheNanoDollar) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  Load(kModelRules);
   for (unsigned run = 0; run < 20; ++run) {
     SCOPED_TRACE(::testing::Message() << "run " << run);
     choices_.emplace(seed + run);
@@ -212,7 +213,6 @@ TEST_F(QuantityModelTest, BudgetsAreExactToTheNanoDollar) {
     model_ = Model();
     held_.clear();
     services_.clock.Advance(std::chrono::hours(24) * 400);
-    Load(kModelRules);
     for (int step = 0; step < 300; ++step) {
       if (choices_->OneIn(2)) {
         ASSERT_NO_FATAL_FAILURE(Check());

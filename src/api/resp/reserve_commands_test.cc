@@ -113,7 +113,6 @@ TEST_F(ReserveCommandsTest, AnExtendedCallKeepsItsSlotAndGetsAReceiptToGoOnWith)
   EXPECT_THAT(reply, StartsWith("*2\r\n:1\r\n"));
   const std::string extended = LastText(reply);
   EXPECT_NE(extended, receipt);
-  EXPECT_THAT(Send("SLUICE.SETTLE " + receipt), HasSubstr("was extended"));
   services_.clock.Advance(std::chrono::minutes(40));
   EXPECT_THAT(Send("SLUICE.SETTLE " + extended), StartsWith("*4\r\n:0\r\n:0\r\n:1\r\n"));
 }
