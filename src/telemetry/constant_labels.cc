@@ -17,11 +17,11 @@ constexpr std::size_t kMaxBytes = 256;
 
 // The page's own, sorted; tests/server/metrics_test.py compares them with pages. `quantile` is a
 // summary's.
-constexpr std::array<std::string_view, 25> kTaken{
+constexpr std::array<std::string_view, 26> kTaken{
     "algorithm",  "allowed", "bound",    "cohort",   "compiler", "config", "effect",
     "error_type", "hash",    "kind",     "le",       "level",    "limit",  "list",
     "mode",       "outcome", "protocol", "quantile", "reason",   "result", "revision",
-    "rule",       "state",   "version",  "when_full"};
+    "rule",       "signal",  "state",    "version",  "when_full"};
 
 bool IsLabelName(std::string_view name) {
   const auto fits = [](char c) { return IsLetter(c) || IsDigit(c) || c == '_'; };

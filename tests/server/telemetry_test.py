@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -11,16 +12,19 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-from support import http2, otlp
+from support import http2, otlp, pip_packages
 from support.environment import TIMEOUT, skip_all, wait_until
-from support.pip_packages import installed
 from support.redis_servers import RedisServer
 from support.sluice import ServerTest, run_sluice
 
-PACKAGES = installed(Path(os.environ.get("OTLP_FOLDER", "build/otlp")) / "opentelemetry-proto-1.45.2", "opentelemetry-proto==1.45.2")
-if PACKAGES is None:
-    skip_all("opentelemetry-proto can't be had")
-sys.path.insert(0, str(PACKAGES))
+PACKAGE = "opentelemetry-proto==1.45.2"
+FOLDER = Path(os.environ.get("OTLP_FOLDER", "build/otlp"))
+FOLDER.mkdir(parents=True, exist_ok=True)
+with (FOLDER / "lock").open("w", encoding="utf-8") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if not pip_packages.install(PACKAGE, FOLDER / PACKAGE):
+        skip_all("opentelemetry-proto can't be had")
+sys.path.insert(0, str(FOLDER / PACKAGE))
 
 from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
