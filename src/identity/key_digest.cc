@@ -52,7 +52,7 @@ KeyDigest::KeyDigest(std::string_view secret) : has_secret_(true) {
 }
 
 bool KeyDigest::IsDigest(std::string_view text) {
-  constexpr std::size_t kDigits = 2 * SHA256_DIGEST_LENGTH;
+  constexpr std::size_t kDigits = std::size_t{2} * SHA256_DIGEST_LENGTH;
   const auto has = [&](std::string_view label) {
     return text.size() == label.size() + kDigits && text.starts_with(label);
   };
