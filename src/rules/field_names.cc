@@ -88,8 +88,8 @@ const FieldNames& FileFields() {
 const FieldNames& DefaultsFields() {
   static const FieldNames names =
       NamesOf("`defaults`", {QuantityFields(),
-                             {"limits", "consistency", "headers", "denial", "on_store_failure",
-                              "emergency_limit", "when_full"}});
+                             {"limits", "consistency", "headers", "denial", "penalty",
+                              "on_store_failure", "emergency_limit", "when_full"}});
   return names;
 }
 
@@ -100,13 +100,13 @@ const FieldNames& TierFields() {
 
 const FieldNames& RuleFields() {
   static const FieldNames names = NamesOf(
-      "a rule", {{"id",     "name",        "version",   "description",      "enabled",
-                  "order",  "final",       "shadow",    "headers",          "tier",
-                  "match",  "per",         "scope",     "attributes",       "hash_tag",
-                  "params", "limits",      "override",  "overrides",        "type",
-                  "cost",   "consistency", "priority",  "on_store_failure", "emergency_limit",
-                  "denial", "on_missing",  "when_full", "starts_at",        "expires_at",
-                  "rollout"},
+      "a rule", {{"id",      "name",        "version",   "description",      "enabled",
+                  "order",   "final",       "shadow",    "headers",          "tier",
+                  "match",   "per",         "scope",     "attributes",       "hash_tag",
+                  "params",  "limits",      "override",  "overrides",        "type",
+                  "cost",    "consistency", "priority",  "on_store_failure", "emergency_limit",
+                  "denial",  "on_missing",  "when_full", "starts_at",        "expires_at",
+                  "rollout", "penalty"},
                  QuantityFields()});
   return names;
 }
@@ -148,6 +148,22 @@ const FieldNames& DenialFields() {
   return names;
 }
 
+const FieldNames& PenaltyFields() {
+  static const FieldNames names = NamesOf(
+      "`penalty`", {{"after", "steps", "jitter", "forget", "scope", "action", "status", "shadow"}});
+  return names;
+}
+
+const FieldNames& PenaltyAfterFields() {
+  static const FieldNames names = NamesOf("`after`", {{"denials", "ignored_backoff", "within"}});
+  return names;
+}
+
+const FieldNames& PenaltyActionFields() {
+  static const FieldNames names = NamesOf("`action`", {{"multiply"}});
+  return names;
+}
+
 const FieldNames& ConditionFields() {
   static const FieldNames names =
       NamesOf("a condition", {{"exact", "glob", "in", "regex", "present", "absent"}});
@@ -171,6 +187,9 @@ std::vector<std::pair<std::string_view, const FieldNames*>> AllFieldNames() {
           {"from", &FromFields()},
           {"cost", &CostFields()},
           {"denial", &DenialFields()},
+          {"penalty", &PenaltyFields()},
+          {"penalty_after", &PenaltyAfterFields()},
+          {"penalty_action", &PenaltyActionFields()},
           {"condition", &ConditionFields()},
           {"key", &KeyFields()}};
 }

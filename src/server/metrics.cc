@@ -351,8 +351,8 @@ void WriteLastLoads(PrometheusText& text, const Shared& shared,
 
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
-                         const InsightMetrics& insight, api::MetricsFormat format,
-                         std::string& out) {
+                         const InsightMetrics& insight, const PenaltyMetrics& penalties,
+                         api::MetricsFormat format, std::string& out) {
   PrometheusText text(out, format, shared.labels);
   WriteLoops(text, shared, workers);
   WriteStore(text, shared, workers);
@@ -367,6 +367,7 @@ void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> wo
   server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
   WriteMetrics(text, server);
   WriteMetrics(text, insight);
+  WriteMetrics(text, penalties);
   WriteMetrics(text, shared.log);
   text.Family("rate_limiter_build_info", MetricType::kInfo, "The build of this server.");
   text.Sample({{"version", kVersion}, {"revision", ""}, {"compiler", __VERSION__}},

@@ -8,6 +8,7 @@
 #include "net/tls_context.h"
 #include "server/control_plane.h"
 #include "server/insight.h"
+#include "server/penalties.h"
 #include "server/shared.h"
 #include "server/worker.h"
 #include "transport/connection_counters.h"
@@ -28,6 +29,7 @@ struct ListenerGroupFigures {
 void AppendServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                          std::span<const ListenerGroupFigures> listener_groups,
                          const ControlPlane& control, const InsightMetrics& insight,
-                         api::MetricsFormat format, std::string& out);
+                         const PenaltyMetrics& penalties, api::MetricsFormat format,
+                         std::string& out);
 
 }  // namespace sluice::server

@@ -115,6 +115,7 @@ Server::Server(const settings::Config& config)
 
 Server::~Server() {
   insight_.Stop();
+  penalties_.Stop();
   metrics_work_.Stop();
   rules_work_.Stop();
   if (keys_) keys_->Stop();
@@ -189,6 +190,7 @@ Result<bool> Server::Prepare() {
   WarnOfPlaintextTokens();
   if (auto started = StartControlPlane(); !started) return started;
   StartInsight();
+  penalties_.Start(*control_);
   return reloader_.Start();
 }
 
@@ -437,6 +439,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   on_ready();
   systemd.Ready();
   main_.Run();
+  penalties_.Stop();
   if (ended_ == Ended::kWell && !insight_.TryStop(kTimeToLog)) {
     shared_.log.Write(LogLevel::kError,
                       "the decision log is still being written at shutdown; exiting without it",
@@ -500,7 +503,7 @@ std::string Server::MetricsPage(api::MetricsFormat format) const {
   for (const auto& worker : workers_) workers.push_back(worker.get());
   std::string page;
   AppendServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
-                      format, page);
+                      penalties_.Metrics(), format, page);
   return page;
 }
 

@@ -94,6 +94,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
                 .allowed_every = LoggedAllowed(shared.config),
                 .all_denials = LogsDenials(shared.config)},
                RandomId()),
+      strikes_(shared.consumer_hasher),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       names_(shared.names ? &shared.names->AddLoop() : nullptr),
       identifier_(shared.identity),
@@ -229,6 +230,7 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
   counters_.calls.calls[protocol][api::OutcomeOf(check)].Add();
   if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
   api::RecordCall(insight_, protocol, check, now(), reader_.version());
+  strikes_.Count(check, now_);
   if (check.full != limiter::FullOutcome::kNone) {
     decisions.full[check.full].Add();
     if (check.ruling == Ruling::kDecided) CountStorageError(check.error);

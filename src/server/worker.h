@@ -21,6 +21,7 @@
 #include "limiter/decision_counters.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
+#include "penalty/loop_strikes.h"
 #include "server/key_resets.h"
 #include "server/shared.h"
 #include "simulate/traffic_sampler.h"
@@ -70,6 +71,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] const LoopCounters& loop_counters() const { return counters_; }
   /// Other threads exchange what it holds for empty buffers, on this loop: see its header.
   [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
+  /// Likewise.
+  [[nodiscard]] penalty::LoopStrikes& strikes() { return strikes_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
@@ -144,6 +147,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   LoopCounters counters_;
   std::uint32_t until_sample_ = kSampleEvery;
   telemetry::LoopInsight insight_;
+  penalty::LoopStrikes strikes_;
   api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   store::KeyDirectory* const names_;             ///< Null: names are not kept.
