@@ -60,8 +60,9 @@ class ControlStore {
                                       const std::optional<VersionRef>& expected,
                                       const AuditEvent& event) = 0;
 
-  /// Writes all of these records or none, and appends `event` to the audit log, in one step.
-  /// Notifies all nodes. Errors as above, and those of FindRecordProblem.
+  /// Writes all of these records or none, and appends `event` to the audit log, in one step; an
+  /// event without an action is not recorded. Notifies all nodes. Errors as above, and those of
+  /// FindRecordProblem.
   virtual Result<RecordWriteResult> WriteRecords(std::span<const RecordWrite> writes,
                                                  const AuditEvent& event) = 0;
   /// Reads at most `count` records (kMaxRecordsPerPage at most) that were written after `after`. A

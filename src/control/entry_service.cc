@@ -37,7 +37,7 @@ std::vector<RecordWrite> WritesOf(const EntryChange& change) {
   }
   for (const std::string& id : change.remove) {
     RecordWrite& write = writes.emplace_back();
-    write.kind = RecordKind::kEntry;
+    write.kind = RecordKindOf(id);
     write.id = id;
     write.remove = true;
   }
@@ -45,7 +45,13 @@ std::vector<RecordWrite> WritesOf(const EntryChange& change) {
   return writes;
 }
 
+bool IsEntry(RecordKind kind) { return kind == RecordKind::kEntry || kind == RecordKind::kPenalty; }
+
 }  // namespace
+
+RecordKind RecordKindOf(std::string_view entry_id) {
+  return entry_id.starts_with(match::kPenaltyPrefix) ? RecordKind::kPenalty : RecordKind::kEntry;
+}
 
 EntryService::EntryService(Live<match::EntrySet>& live, EntryServiceHooks hooks)
     : live_(live), hooks_(std::move(hooks)) {}
@@ -58,7 +64,7 @@ void EntryService::Apply(std::span<const Record> records, bool complete) {
     match::EntryTable all;
     match::EntryTable& table = complete ? all : table_;
     for (const Record& record : records) {
-      if (record.kind != RecordKind::kEntry) continue;
+      if (!IsEntry(record.kind)) continue;
       changed = true;
       if (record.removed) {
         table.Remove(record.id);
@@ -89,6 +95,37 @@ std::shared_ptr<const match::LiveEntry> EntryService::Find(std::string_view id) 
   return found != nullptr && found->entry.expires_at > now ? found : nullptr;
 }
 
+std::shared_ptr<const match::LiveEntry> EntryService::FindPenalty(std::string_view id) const {
+  const WallTime now = hooks_.now();
+  const std::lock_guard lock(mutex_);
+  auto found = table_.Find(id);
+  const bool is_known =
+      found != nullptr && found->entry.penalty && found->entry.penalty->forgotten_at > now;
+  return is_known ? found : nullptr;
+}
+
+bool EntryService::TakesPenalty(const Entry& penalty) const {
+  const std::lock_guard lock(mutex_);
+  return table_.TakesPenalty(penalty);
+}
+
+std::vector<std::string> EntryService::FirstPenaltiesToEnd(std::size_t count) const {
+  std::vector<std::pair<WallTime, std::string>> penalties;
+  {
+    const std::lock_guard lock(mutex_);
+    table_.Visit({}, [&](const std::shared_ptr<const match::LiveEntry>& live) {
+      if (live->entry.penalty) penalties.emplace_back(live->entry.expires_at, live->entry.id);
+      return true;
+    });
+  }
+  count = std::min(count, penalties.size());
+  const auto end = penalties.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(penalties.begin(), end, penalties.end());
+  std::vector<std::string> ids;
+  for (auto at = penalties.begin(); at != end; ++at) ids.push_back(std::move(at->second));
+  return ids;
+}
+
 EntryPage EntryService::List(const EntryQuery& query) const {
   const WallTime now = hooks_.now();
   EntryPage page;
@@ -96,6 +133,7 @@ EntryPage EntryService::List(const EntryQuery& query) const {
   table_.Visit(query.after, [&](const std::shared_ptr<const match::LiveEntry>& live) {
     const Entry& entry = live->entry;
     if (entry.expires_at <= now || (query.effect && entry.effect != *query.effect) ||
+        (query.origin && entry.penalty.has_value() != (*query.origin == EntryOrigin::kPenalty)) ||
         !Matches(entry, query)) {
       return true;
     }
@@ -137,7 +175,9 @@ EntryChangeResult EntryService::Check(const EntryChange& change) const {
   const WallTime now = hooks_.now();
   const auto exists = [&](const std::string& id) {
     const auto found = table_.Find(id);
-    return found != nullptr && found->entry.expires_at > now;
+    if (found == nullptr) return false;
+    const Entry& entry = found->entry;
+    return (entry.penalty ? entry.penalty->forgotten_at : entry.expires_at) > now;
   };
   const std::lock_guard lock(mutex_);
   for (const std::string& id : change.remove) {

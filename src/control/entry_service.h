@@ -50,7 +50,10 @@ struct EntryChangeResult {
   std::optional<bool> replicated{};  ///< Whether a replica has it; not set: there is none.
 };
 
+enum class EntryOrigin : std::uint8_t { kOperator, kPenalty };
+
 struct EntryQuery {
+  std::optional<EntryOrigin> origin{};
   std::optional<match::EntryEffect> effect{};
   std::string match{};           ///< "name=value", or a part of a value; empty: all.
   bool parts_of_values = false;  ///< Whether a part of a value may be asked for.
@@ -62,6 +65,9 @@ struct EntryPage {
   std::vector<std::shared_ptr<const match::LiveEntry>> entries{};
   std::string next{};  ///< For `after`; empty: there are no more.
 };
+
+/// The kind of record that an entry is stored as.
+[[nodiscard]] RecordKind RecordKindOf(std::string_view entry_id);
 
 struct EntryServiceHooks {
   std::function<WallTime()> now{};  ///< Required.
@@ -76,7 +82,7 @@ class EntryService {
   /// `live` must outlive this.
   EntryService(Live<match::EntrySet>& live, EntryServiceHooks hooks);
 
-  /// Takes records that changed; other kinds are ignored. `complete`: these are all.
+  /// Takes entries and penalties that changed; other kinds are ignored. `complete`: these are all.
   void Apply(std::span<const Record> records, bool complete);
 
   [[nodiscard]] std::shared_ptr<const match::LiveEntry> Find(std::string_view id) const;
@@ -87,6 +93,13 @@ class EntryService {
   [[nodiscard]] std::shared_ptr<const match::EntrySet> Current() const;
   /// Returns the entries as they would be after a change, for its impact.
   [[nodiscard]] std::shared_ptr<const match::EntrySet> Preview(const EntryChange& change) const;
+
+  /// Returns the penalty with this id, also after its end, until it is forgotten.
+  [[nodiscard]] std::shared_ptr<const match::LiveEntry> FindPenalty(std::string_view id) const;
+  /// See match::EntryTable::TakesPenalty.
+  [[nodiscard]] bool TakesPenalty(const match::Entry& penalty) const;
+  /// Returns the ids of penalties that end first, at most so many.
+  [[nodiscard]] std::vector<std::string> FirstPenaltiesToEnd(std::size_t count) const;
 
   [[nodiscard]] EntryChangeResult Change(RecordService& records, const EntryChange& change) const;
 

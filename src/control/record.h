@@ -21,6 +21,7 @@ enum class RecordKind : std::uint8_t {
   kEntry,        ///< A live entry: a block, an override.
   kToken,        ///< A token of the admin API, as a hash.
   kEnforcement,  ///< The enforcement of the fleet.
+  kPenalty,      ///< A live entry that the servers made, and how often its caller offended.
 };
 
 /// A kind's stored name, and the most records of it that a store keeps.
@@ -34,6 +35,7 @@ inline constexpr std::array kRecordKinds{
     RecordKindInfo{RecordKind::kEntry, "entry", 120'000},
     RecordKindInfo{RecordKind::kToken, "token", 10'000},
     RecordKindInfo{RecordKind::kEnforcement, "enforcement", 16},
+    RecordKindInfo{RecordKind::kPenalty, "penalty", 110'000},
 };
 
 [[nodiscard]] std::string_view NameOf(RecordKind kind);

@@ -86,15 +86,24 @@ struct DecisionCounters {
 };
 static_assert(HasAllMetrics<DecisionCounters>);
 
+enum class PenaltyMode : std::uint8_t { kEnforced, kShadow };
+constexpr std::array<std::string_view, 2> LabelsOf(PenaltyMode /*any*/) {
+  return {"enforced", "shadow"};
+}
+
 /// Live entries that changed decisions of one event loop.
 struct EntryCounters {
-  EnumArray<match::EntryEffect, Counter> hits;
+  EnumArray<match::EntryEffect, Counter> hits;  ///< Of operators' entries.
+  EnumArray<PenaltyMode, Counter> penalties;    ///< Of penalties.
 
   void operator+=(const EntryCounters& other) { AddMetrics(other, *this); }
   static constexpr auto Metrics() {
     return std::tuple{Metric{MetricType::kCounter, "rate_limiter_entry_hits_total",
                              "Checks that a live entry decided, or whose limits it changed.",
-                             &EntryCounters::hits, "effect"}};
+                             &EntryCounters::hits, "effect"},
+                      Metric{MetricType::kCounter, "rate_limiter_penalized_calls_total",
+                             "Checks that a penalty blocked or changed, or in shadow would have.",
+                             &EntryCounters::penalties, "mode"}};
   }
 };
 static_assert(HasAllMetrics<EntryCounters>);

@@ -195,12 +195,12 @@ bool Limiter::MatchRules(CheckRequest& check, const match::RuleSet* rules, WallT
     return false;
   }
   if (!found.empty() && IsExempted(check, found, now)) return false;
-  // Blocks that penalties of rules set belong here: after what operators allow, before limits.
   const Enforcement enforcement = settings_.enforcement.load(std::memory_order_relaxed);
   if (takes && enforcement == Enforcement::kOff) {
     Settle(check, Ruling::kNotEnforced, true);
     return false;
   }
+  if (!found.empty() && IsPenalized(check, found, {}, now)) return false;
   if (match.refusal() != nullptr) {
     Refuse(check, match.refusal()->error);
     return false;
@@ -242,13 +242,15 @@ bool Limiter::AddMatchedUses(CheckRequest& check, match::FoundEntries found, Wal
       AddUse(check, matched, mode);
       continue;
     }
-    const match::EntryTarget target = match::TargetOf(*matched.rule, *matched.limit);
+    match::EntryTarget target = match::TargetOf(*matched.rule, *matched.limit);
+    target.penalties = match::PenaltiesOf(check.match_);
     if (takes && Block(check, match::FindBlock(found, target.rule), now)) return false;
     if (const match::LiveEntry* const allow = match::FindAllow(found, target); takes && allow) {
       exemption = allow;
       Note(check, *allow, now);
       continue;
     }
+    if (IsPenalized(check, found, target.rule, now)) return false;
     Adjust(check, found, target, AddUse(check, matched, mode), now);
   }
   if (exemption == nullptr || !check.uses_.empty()) return true;

@@ -111,7 +111,13 @@ class Limiter {
   /// Counts an entry that changed the decision about a call.
   void NoteEntry(const match::LiveEntry& live, WallTime now) {
     live.NoteUse(now);
-    entry_counters_->hits[live.entry.effect].Add();
+    if (live.entry.penalty) {
+      entry_counters_
+          ->penalties[live.entry.penalty->shadow ? PenaltyMode::kShadow : PenaltyMode::kEnforced]
+          .Add();
+    } else {
+      entry_counters_->hits[live.entry.effect].Add();
+    }
   }
 
   /// The rules of checks without limits of their own.
@@ -140,6 +146,8 @@ class Limiter {
   bool AddOwnLimits(CheckRequest& check, WallTime now);
   store::KeyUse& AddUse(CheckRequest& check, const match::MatchedLimit& matched, Mode mode);
   bool IsBlocked(CheckRequest& check, match::FoundEntries found, WallTime now);
+  bool IsPenalized(CheckRequest& check, match::FoundEntries found, std::string_view rule,
+                   WallTime now);
   bool IsExempted(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool AddMatchedUses(CheckRequest& check, match::FoundEntries found, WallTime now);
   bool IsCallerKeyBlocked(CheckRequest& check, WallTime now);

@@ -43,6 +43,19 @@ bool Limiter::IsBlocked(CheckRequest& check, FoundEntries found, WallTime now) {
   return Takes(check.operation) && Block(check, match::FindBlock(found), now);
 }
 
+// Penalties follow from limits: where limits don't deny, neither do they.
+bool Limiter::IsPenalized(CheckRequest& check, FoundEntries found, std::string_view rule,
+                          WallTime now) {
+  if (!Takes(check.operation)) return false;
+  const LiveEntry* const penalty =
+      match::FindPenalty(found, match::PenaltiesOf(check.match_), rule);
+  if (penalty == nullptr) return false;
+  if (settings_.enforcement.load(std::memory_order_relaxed) != Enforcement::kOn) return false;
+  if (!penalty->entry.penalty->shadow) return Block(check, penalty, now);
+  Note(check, *penalty, now);
+  return false;
+}
+
 bool Limiter::IsExempted(CheckRequest& check, FoundEntries found, WallTime now) {
   const LiveEntry* const allow = Takes(check.operation) ? match::FindAllow(found) : nullptr;
   if (allow == nullptr) return false;

@@ -138,6 +138,77 @@ TEST_F(LiveEntriesTest, ABlockEndsAtTheInstantOfItsExpiry) {
   EXPECT_EQ(Ask({{"api_key", "k"}}, kEntryStart).ruling, Ruling::kDecided);
 }
 
+Entry PenaltyOf(std::string id, std::string attribute, std::string value) {
+  Entry entry = EntryOf(std::move(id), EntryEffect::kBlock, std::move(attribute), std::move(value));
+  entry.status = 429;
+  entry.expires_at = kEntryStart + seconds(90);
+  entry.penalty.emplace();
+  return entry;
+}
+
+TEST_F(LiveEntriesTest, APenaltyComesAfterWhatOperatorsSayAndBeforeLimits) {
+  Load(kRules);
+  Put(PenaltyOf("penalty:1", "api_key", "k"));
+  EXPECT_EQ(Ask({{"api_key", "k"}}).ruling, Ruling::kBlocked);
+  EXPECT_EQ(check_.block_rest, Micros(seconds(90)));
+  EXPECT_EQ(store_.calls, 0);
+  EXPECT_EQ(counters_.penalties[PenaltyMode::kEnforced].value(), 1U);
+  EXPECT_EQ(counters_.hits[EntryEffect::kBlock].value(), 0U);
+  Put(EntryOf("a", EntryEffect::kAllow, "tenant", "t"));
+  EXPECT_EQ(Ask({{"api_key", "k"}, {"tenant", "t"}}).ruling, Ruling::kExempted);
+  Put(PenaltyOf("penalty:2", "api_key", "friend"));
+  EXPECT_EQ(Ask({{"api_key", "friend"}}).ruling, Ruling::kAllowListed);
+  EXPECT_EQ(Throttle("k").ruling, Ruling::kDecided);
+  settings_.enforcement = Enforcement::kShadow;
+  EXPECT_TRUE(Ask({{"api_key", "k"}}).allowed);
+  settings_.enforcement = Enforcement::kOff;
+  EXPECT_TRUE(Ask({{"api_key", "k"}}).allowed);
+}
+
+TEST_F(LiveEntriesTest, APenaltyOfARuleIsForCallsThatMatchIt) {
+  Load(kRules);
+  Entry penalty = PenaltyOf("penalty:1", "api_key", "k");
+  penalty.rule = "two";
+  Put(penalty);
+  EXPECT_EQ(Ask({{"api_key", "k"}}).ruling, Ruling::kDecided);
+  EXPECT_EQ(Ask({{"api_key", "k"}, {"endpoint", "/two"}}).ruling, Ruling::kBlocked);
+  Entry allow = EntryOf("a", EntryEffect::kAllow, "api_key", "k");
+  allow.rule = "two";
+  Put(allow);
+  EXPECT_EQ(Ask({{"api_key", "k"}, {"endpoint", "/two"}}).ruling, Ruling::kDecided);
+}
+
+TEST_F(LiveEntriesTest, APenaltyInShadowIsCountedAndChangesNothing) {
+  Load(kRules);
+  Entry penalty = PenaltyOf("penalty:1", "api_key", "k");
+  penalty.penalty->shadow = true;
+  Put(penalty);
+  EXPECT_TRUE(Ask({{"api_key", "k"}}).allowed);
+  EXPECT_EQ(counters_.penalties[PenaltyMode::kShadow].value(), 1U);
+  penalty.id = "penalty:2";
+  penalty.effect = EntryEffect::kMultiply;
+  penalty.factor = {.digits = 2, .scale = 1};
+  Put(penalty);
+  EXPECT_EQ(Ask({{"api_key", "k"}}).uses()[0].verdict.limit, 5);
+  penalty.penalty->shadow = false;
+  Put(penalty);
+  EXPECT_EQ(Ask({{"api_key", "k"}}).uses()[0].verdict.limit, 1);
+  Entry operators = EntryOf("m", EntryEffect::kMultiply, "api_key", "k");
+  operators.factor = {.digits = 2, .scale = 0};
+  Put(operators);
+  EXPECT_EQ(Ask({{"api_key", "k"}}).uses()[0].verdict.limit, 10);
+}
+
+TEST_F(LiveEntriesTest, APenaltyOfAnAddressSparesKnownKeysThere) {
+  Load("known_keys: [\"sk_*\"]\nrules:\n  - { id: one, limit: 5/h }\n");
+  Entry penalty = PenaltyOf("penalty:1", "ip", "10.0.0.1");
+  penalty.penalty->without_key = true;
+  Put(penalty);
+  EXPECT_EQ(Ask({{"ip", "10.0.0.1"}}).ruling, Ruling::kBlocked);
+  EXPECT_EQ(Ask({{"ip", "10.0.0.1"}, {"api_key", "made-up"}}).ruling, Ruling::kBlocked);
+  EXPECT_EQ(Ask({{"ip", "10.0.0.1"}, {"api_key", "sk_1"}}).ruling, Ruling::kDecided);
+}
+
 TEST_F(LiveEntriesTest, TheOrderIsDenyAndBlockThenAllowThenLimits) {
   Load(kRules);
   Put(EntryOf("a", EntryEffect::kAllow, "tenant", "t"));

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,19 @@ constexpr std::array<std::string_view, 3> LabelsOf(EntryKind /*any*/) {
   return {"exact", "cidr", "glob"};
 }
 
+/// What an entry has that the server made by itself, because a rule kept denying a caller.
+struct EntryPenalty {
+  std::string rule{};           ///< The rule that denied.
+  std::string rules_version{};  ///< In force at the offense.
+  std::uint32_t step = 1;       ///< 1: the first of the rule's steps.
+  std::uint64_t offenses = 1;   ///< So far, also forgotten ones.
+  WallTime forgotten_at{};      ///< From then on, the next offense begins with the first step.
+  bool shadow = false;          ///< Has no effect; calls that it would concern are counted.
+  bool without_key = false;     ///< Only for calls without a known API key.
+
+  friend bool operator==(const EntryPenalty&, const EntryPenalty&) = default;
+};
+
 /// A live entry: an operator's decision about some callers, consulted before the rules
 /// (docs/entries.md).
 struct Entry {
@@ -60,7 +74,8 @@ struct Entry {
   std::string reason{};
   std::string author{};
   WallTime created{};
-  WallTime expires_at = kNever;  ///< From then on, it has no effect.
+  WallTime expires_at = kNever;           ///< From then on, it has no effect.
+  std::optional<EntryPenalty> penalty{};  ///< Not set: an operator made it.
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };

@@ -12,9 +12,15 @@ const LiveEntry* LastingBlock(FoundEntries found, std::string_view rule) {
   const LiveEntry* block = nullptr;
   for (const LiveEntry* const live : found) {
     if (live->entry.effect != EntryEffect::kBlock || live->entry.rule != rule) continue;
+    if (live->entry.penalty) continue;
     if (block == nullptr || live->entry.expires_at > block->entry.expires_at) block = live;
   }
   return block;
+}
+
+bool IsFor(const EntryPenalty& penalty, TakesPenalties takes) {
+  return takes == TakesPenalties::kAll ||
+         (takes == TakesPenalties::kOfKeys && !penalty.without_key);
 }
 
 bool Concerns(const Entry& entry, const EntryTarget& target) {
@@ -91,6 +97,22 @@ const LiveEntry* FindBlock(FoundEntries found, std::string_view rule) {
   return rule.empty() ? nullptr : LastingBlock(found, rule);
 }
 
+const LiveEntry* FindPenalty(FoundEntries found, TakesPenalties takes, std::string_view rule) {
+  const LiveEntry* block = nullptr;
+  for (const LiveEntry* const live : found) {
+    const Entry& entry = live->entry;
+    if (!entry.penalty || entry.effect != EntryEffect::kBlock || entry.rule != rule ||
+        !IsFor(*entry.penalty, takes)) {
+      continue;
+    }
+    const bool wins = block == nullptr || (entry.penalty->shadow != block->entry.penalty->shadow
+                                               ? block->entry.penalty->shadow
+                                               : entry.expires_at > block->entry.expires_at);
+    if (wins) block = live;
+  }
+  return block;
+}
+
 const LiveEntry* FindAllow(FoundEntries found) {
   for (const LiveEntry* const live : found) {
     if (live->entry.effect == EntryEffect::kAllow && live->entry.rule.empty()) return live;
@@ -106,6 +128,7 @@ const LiveEntry* FindAllow(FoundEntries found, const EntryTarget& target) {
 }
 
 const LiveEntry* FindAdjustment(FoundEntries found, const EntryTarget& target) {
+  const LiveEntry* penalty = nullptr;
   for (const LiveEntry* const live : found) {
     const Entry& entry = live->entry;
     if (entry.effect == EntryEffect::kBlock || entry.effect == EntryEffect::kAllow) continue;
@@ -114,9 +137,11 @@ const LiveEntry* FindAdjustment(FoundEntries found, const EntryTarget& target) {
     if (entry.effect == EntryEffect::kLimit && entry.limit_name.empty() && !target.is_only_limit) {
       continue;
     }
-    return live;
+    if (!entry.penalty) return live;
+    const bool applies = !entry.penalty->shadow && IsFor(*entry.penalty, target.penalties);
+    if (applies && penalty == nullptr) penalty = live;
   }
-  return nullptr;
+  return penalty;
 }
 
 std::optional<Limit> AdjustedLimit(const Limit& limit, const Entry& entry, std::int64_t scale) {

@@ -107,6 +107,7 @@ void EntrySet::Find(Attributes attributes, WallTime now, EntryMatches& matches) 
 
 EntryTable::EntryTable() : seed_(RandomId()) {
   tally_.seed = seed_;
+  penalties_.seed = seed_;
   base_ = std::make_shared<const EntryIndex>(EntryIndex::Entries{}, slots_, seed_);
 }
 
@@ -121,8 +122,23 @@ void EntryTable::Tally::Count(const Entry& entry, EntryKind kind, std::ptrdiff_t
   AddTo(by_matcher, HashOfMatcher(entry, seed), sign);
 }
 
+EntryCounts EntryTable::counts() const {
+  EntryCounts counts = tally_.counts;
+  counts.by_effect += penalties_.counts.by_effect;
+  counts.by_kind += penalties_.counts.by_kind;
+  counts.total += penalties_.counts.total;
+  counts.penalties = penalties_.counts.total;
+  return counts;
+}
+
+bool EntryTable::TakesPenalty(const Entry& penalty) const {
+  const std::string attributes = ExactAttributesOf(penalty);
+  return attributes.empty() || penalties_.by_attributes.contains(attributes) ||
+         penalties_.by_attributes.size() < EntryBounds{}.penalty_attribute_sets;
+}
+
 void EntryTable::Drop(const Held& held) {
-  tally_.Remove(*held.entry);
+  TallyOf(held.entry->entry).Remove(*held.entry);
   if (held.in_base) {
     gone_.insert(held.entry.get());
   } else {
@@ -139,7 +155,7 @@ void EntryTable::Put(Entry entry) {
     Drop(held);
   }
   held = {.entry = added, .in_base = false};
-  tally_.Add(*added);
+  TallyOf(held.entry->entry).Add(*held.entry);
   delta_.emplace(held.entry.get(), held.entry);
 }
 
@@ -179,7 +195,8 @@ std::string EntryTable::RefusalOf(const std::vector<Entry>& added,
                                   const EntryBounds& bounds) const {
   Tally change{.seed = seed_};
   const auto drop = [&](std::string_view id) {
-    if (const auto live = Find(id)) change.Remove(*live);
+    const auto live = Find(id);
+    if (live != nullptr && !live->entry.penalty) change.Remove(*live);
   };
   for (const Entry& entry : added) {
     drop(entry.id);

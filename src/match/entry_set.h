@@ -27,6 +27,7 @@ struct EntryBounds {
   std::size_t networks = 10'000;
   std::size_t globs = 256;
   std::size_t equal_matchers = 64;  ///< Entries with the same matcher.
+  std::size_t penalty_attribute_sets = 16;
 };
 
 /// The live entries of a moment: a large index (base), a small one of later changes (delta), and
@@ -66,6 +67,7 @@ struct EntryCounts {
   EnumArray<EntryEffect, std::size_t> by_effect{};
   EnumArray<EntryKind, std::size_t> by_kind{};
   std::size_t total = 0;
+  std::size_t penalties = 0;  ///< Of these; the others are operators'.
 };
 
 /// All live entries by id: applies changes and makes the snapshots. One change costs as much as the
@@ -83,17 +85,23 @@ class EntryTable {
 
   [[nodiscard]] std::shared_ptr<const LiveEntry> Find(std::string_view id) const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] const EntryCounts& counts() const { return tally_.counts; }
+  /// Of operators' entries and penalties together.
+  [[nodiscard]] EntryCounts counts() const;
   /// Calls `visit` for each entry after this id ("": from the first), in the order of their ids,
   /// until it returns false.
   void Visit(std::string_view after,
              const std::function<bool(const std::shared_ptr<const LiveEntry>&)>& visit) const;
 
-  /// Returns why the table can't take these entries besides those that it has and keeps; empty: it
-  /// can. Costs as much as the change, not as all entries. No id may occur twice.
+  /// Returns why the table can't take these entries of operators besides those that it has and
+  /// keeps; empty: it can. Penalties take nothing of these bounds. Costs as much as the change, not
+  /// as all entries. No id may occur twice.
   [[nodiscard]] std::string RefusalOf(const std::vector<Entry>& added,
                                       const std::vector<std::string>& removed = {},
                                       const EntryBounds& bounds = {}) const;
+
+  /// Returns whether a penalty costs other calls little: its matcher has a set of attributes that
+  /// few others differ from.
+  [[nodiscard]] bool TakesPenalty(const Entry& penalty) const;
 
   /// Makes the snapshot of all changes so far.
   [[nodiscard]] std::shared_ptr<const EntrySet> Snapshot();
@@ -117,9 +125,11 @@ class EntryTable {
   };
 
   void Drop(const Held& held);
+  [[nodiscard]] Tally& TallyOf(const Entry& entry) { return entry.penalty ? penalties_ : tally_; }
 
   std::map<std::string, Held, std::less<>> entries_;
-  Tally tally_;
+  Tally tally_;      ///< Of operators' entries.
+  Tally penalties_;  ///< Of penalties.
   std::unordered_map<const LiveEntry*, std::shared_ptr<const LiveEntry>> delta_;
   EntrySet::Gone gone_;
   Slots slots_;

@@ -168,6 +168,30 @@ TEST(EntryTable, ASnapshotStaysAsItIsWhileTheTableChanges) {
   EXPECT_TRUE(after->empty());
 }
 
+TEST(EntryTable, PenaltiesTakeNothingOfTheBoundsOfOperators) {
+  EntryTable table;
+  for (int i = 0; i < 16; ++i) {
+    Entry penalty;
+    penalty.id = "penalty:" + std::to_string(i);
+    penalty.match.push_back({.attribute = "p" + std::to_string(i), .value = "v"});
+    penalty.penalty.emplace();
+    EXPECT_TRUE(table.TakesPenalty(penalty));
+    table.Put(penalty);
+  }
+  Entry another;
+  another.match.push_back({.attribute = "p16", .value = "v"});
+  another.penalty.emplace();
+  EXPECT_FALSE(table.TakesPenalty(another));
+  EXPECT_EQ(table.counts().penalties, 16U);
+  Entry entry;
+  entry.id = "e";
+  entry.match.push_back({.attribute = "api_key", .value = "v"});
+  EXPECT_EQ(table.RefusalOf({entry}, {}, {.entries = 1, .attribute_sets = 1}), "");
+  table.Remove("penalty:3");
+  EXPECT_TRUE(table.TakesPenalty(another));
+  EXPECT_EQ(table.counts().penalties, 15U);
+}
+
 TEST(EntryTable, RefusesWhatWouldCostEveryCall) {
   EntryTable table;
   const EntryBounds bounds{

@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "base/duration.h"
+#include "base/fingerprint.h"
 #include "base/host_name.h"
 #include "base/network.h"
 #include "base/stable_hash.h"
@@ -30,10 +31,10 @@ constexpr std::size_t kMaxAttributeName = 128;
 // Members of requests, and of the control store.
 constexpr auto kMembers = std::to_array<std::string_view>(
     {"match", "rule", "limit_name", "effect", "status", "reason", "expires_at", "expires_in", "id",
-     "author", "created", "last_used"});
+     "author", "created", "last_used", "penalty"});
 constexpr auto kStoredMembers =
     std::to_array<std::string_view>({"match", "rule", "limit_name", "effect", "status", "reason",
-                                     "expires_at", "author", "created"});
+                                     "expires_at", "author", "created", "penalty"});
 
 bool HasControl(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
 
@@ -52,11 +53,14 @@ class EntryReader {
                        bool is_stored) && {
     if (!IsEntryId(entry_.id)) {
       Fail("id", "must have 1 to 128 letters, digits and . _ : @ -");
+    } else if (!is_stored && !defaults_.is_file && entry_.id.starts_with(kPenaltyPrefix)) {
+      Fail("id", "begins with penalty: as those of penalties, which only the server makes");
     } else if (!json.is_object()) {
       Fail("", "must be an object");
     } else if (OnlyKnown(json, members, "") && HasThisId(json) && ReadMatch(json) &&
                ReadRule(json) && ReadEffect(json) && ReadStatus(json) && ReadReason(json)) {
-      is_stored ? ReadStoredTimes(json) : ReadExpiry(json);
+      const bool has_times = is_stored ? ReadStoredTimes(json) : ReadExpiry(json);
+      if (has_times && (is_stored || defaults_.is_file)) ReadPenalty(json);
     }
     if (failed_) return {.entry = std::nullopt, .error = std::move(error_)};
     return {.entry = std::move(entry_), .error = {}};
@@ -358,6 +362,35 @@ class EntryReader {
     return true;
   }
 
+  bool ReadPenalty(const JsonValue& json) {
+    const auto value = json.Find("penalty");
+    if (!value || value->is_null()) return true;
+    EntryPenalty penalty;
+    const auto step = value->Find("step");
+    const auto offenses = value->Find("offenses");
+    const auto forgotten = value->Find("forgotten_at");
+    const bool is_complete = value->is_object() && step && step->Whole() && *step->Whole() > 0 &&
+                             offenses && offenses->Whole() && *offenses->Whole() > 0 && forgotten;
+    if (!is_complete) return Fail("penalty", "must have step, offenses and forgotten_at");
+    penalty.step = static_cast<std::uint32_t>(*step->Whole());
+    penalty.offenses = static_cast<std::uint64_t>(*offenses->Whole());
+    const auto time = ReadTime(*forgotten, "penalty.forgotten_at");
+    if (!time) return false;
+    penalty.forgotten_at = *time;
+    if (!ReadText(*value, "rule", kMaxEntryValue, penalty.rule) ||
+        !ReadText(*value, "rules_version", kMaxEntryValue, penalty.rules_version)) {
+      return false;
+    }
+    const auto flag = [&](std::string_view name) {
+      const auto member = value->Find(name);
+      return member && member->Bool().value_or(false);
+    };
+    penalty.shadow = flag("shadow");
+    penalty.without_key = flag("without_key");
+    entry_.penalty = std::move(penalty);
+    return true;
+  }
+
   const EntryDefaults& defaults_;
   Entry entry_;
   bool failed_ = false;
@@ -495,6 +528,17 @@ void AppendMembers(const Entry& entry, JsonWriter& json,
   json.Key("created").String(FormatTimestamp(entry.created));
   json.Key("expires_at");
   entry.expires_at == Entry::kNever ? json.Null() : json.String(FormatTimestamp(entry.expires_at));
+  if (!entry.penalty) return;
+  const EntryPenalty& penalty = *entry.penalty;
+  json.Key("penalty").BeginObject();
+  json.Key("rule").String(penalty.rule);
+  json.Key("rules_version").String(penalty.rules_version);
+  json.Key("step").Uint(penalty.step);
+  json.Key("offenses").Uint(penalty.offenses);
+  json.Key("forgotten_at").String(FormatTimestamp(penalty.forgotten_at));
+  json.Key("shadow").Bool(penalty.shadow);
+  json.Key("without_key").Bool(penalty.without_key);
+  json.EndObject();
 }
 
 std::string StoredText(const Entry& entry) {
@@ -531,6 +575,19 @@ std::string BlockIdOf(std::vector<std::pair<std::string, std::string>> attribute
   std::string id = "block-";
   for (int i = 0; i < 8; ++i, hash <<= 8) AppendHex(static_cast<char>(hash >> 56), id);
   return id;
+}
+
+std::string PenaltyIdOf(const Entry& entry, std::string_view rule) {
+  std::string text(rule);
+  text.push_back('\0');
+  text.append(entry.rule).push_back('\0');
+  for (const EntryCondition& condition : entry.match) {
+    text.append(condition.attribute).push_back('\0');
+    text.append(condition.value).push_back('\0');
+  }
+  if (entry.penalty && entry.penalty->without_key) text.append("without key");
+  constexpr std::size_t kDigits = 32;
+  return std::string(kPenaltyPrefix) + Fingerprint(text).substr(0, kDigits);
 }
 
 std::optional<EntryError> CheckEntry(const Entry& entry, const rules::RuleFile& rules) {

@@ -52,6 +52,9 @@ struct EntryDefaults {
   bool is_file = false;
 };
 
+/// Ids of penalties begin with it; operators' do not.
+inline constexpr std::string_view kPenaltyPrefix = "penalty:";
+
 /// Whether an id can be used: 1 to 128 letters, digits and `. _ : @ -`.
 [[nodiscard]] bool IsEntryId(std::string_view id);
 
@@ -86,6 +89,10 @@ void AppendMembers(const Entry& entry, JsonWriter& json,
 /// Returns the id of the block of a caller, so that it is blocked and unblocked without a look at
 /// the list. `attributes` are names and values, in any order.
 [[nodiscard]] std::string BlockIdOf(std::vector<std::pair<std::string, std::string>> attributes);
+
+/// Returns the id of a penalty, which follows from the rule and whom it is for: all nodes have the
+/// same, and no two callers share one.
+[[nodiscard]] std::string PenaltyIdOf(const Entry& entry, std::string_view rule);
 
 /// Returns the error of an entry that the rules in force make useless: an unknown rule or limit, or
 /// a limit that needs a name. Nothing if it is right.

@@ -65,6 +65,33 @@ TEST(ReadEntry, WhatIsWrittenIsReadTheSame) {
   }
 }
 
+TEST(ReadEntry, APenaltyIsStoredAndIgnoredInRequests) {
+  Entry entry;
+  entry.match.push_back({.attribute = "api_key", .value = "k"});
+  entry.author = "sluice";
+  entry.created = kNow;
+  entry.expires_at = kNow + std::chrono::hours(1);
+  entry.penalty = EntryPenalty{.rule = "r",
+                               .rules_version = "1.7",
+                               .step = 2,
+                               .offenses = 3,
+                               .forgotten_at = kNow + std::chrono::hours(9),
+                               .shadow = true,
+                               .without_key = true};
+  entry.id = PenaltyIdOf(entry, "r");
+  EXPECT_TRUE(IsEntryId(entry.id)) << entry.id;
+  EXPECT_NE(entry.id, PenaltyIdOf(entry, "other"));
+  const auto read = ReadStoredEntry(entry.id, StoredText(entry));
+  ASSERT_TRUE(read.entry) << read.error.message;
+  EXPECT_EQ(*read.entry, entry);
+  const auto sent = Read(StoredText(entry));
+  EXPECT_EQ(ErrorOf(R"({"match":{},"effect":"block","penalty":{"step":1}})"), "none");
+  ASSERT_FALSE(sent.entry && sent.entry->penalty);
+  JsonDocument document;
+  const auto json = document.Parse(R"({"match":{},"effect":"block"})");
+  EXPECT_EQ(ReadEntry(entry.id, *json, {.now = kNow}).error.field, "id");
+}
+
 TEST(ReadEntry, NamesTheFieldOfAnError) {
   EXPECT_EQ(ErrorOf(R"([])"), ": must be an object");
   EXPECT_EQ(ErrorOf(R"({"effect":"block"})"), "match: is missing");

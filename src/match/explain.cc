@@ -401,6 +401,7 @@ Explanation Explain(const rules::RuleFile& file, Attributes attributes, const Us
       std::none_of(file.known_keys.begin(), file.known_keys.end(),
                    [&](const rules::Pattern& known) { return PlainMatches(known, key); });
   if (out.key_unknown) call.values.erase("api_key");
+  out.has_known_key = !call.Get("api_key").empty();
   ExplainTier(file, call, out);
   out.address = call.Get("ip");
   out.endpoint = call.Get("endpoint");
@@ -446,12 +447,22 @@ void ExplainEntries(FoundEntries found, Explanation& out) {
   out.entries.assign(found.begin(), found.end());
   out.block = FindBlock(found);
   if (out.block == nullptr && out.listed == Listed::kNo) out.exemption = FindAllow(found);
+  const TakesPenalties takes = out.has_known_key ? TakesPenalties::kOfKeys : TakesPenalties::kAll;
+  const auto enforced = [&](std::string_view rule) -> const LiveEntry* {
+    const LiveEntry* const penalty = FindPenalty(found, takes, rule);
+    return penalty != nullptr && !penalty->entry.penalty->shadow ? penalty : nullptr;
+  };
+  if (out.block == nullptr && out.exemption == nullptr && out.listed == Listed::kNo) {
+    out.block = enforced({});
+  }
   for (ExplainedRule& rule : out.rules) {
     if (out.block == nullptr && out.exemption == nullptr && !rule.limits.empty()) {
       out.block = FindBlock(found, rule.rule->id);
+      if (out.block == nullptr) out.block = enforced(rule.rule->id);
     }
     for (ExplainedLimit& limit : rule.limits) {
-      const EntryTarget target = TargetOf(*rule.rule, *limit.limit);
+      EntryTarget target = TargetOf(*rule.rule, *limit.limit);
+      target.penalties = takes;
       limit.entry = FindAllow(found, target);
       if (limit.entry == nullptr) limit.entry = FindAdjustment(found, target);
       if (limit.entry == nullptr || target.rejects_all) continue;

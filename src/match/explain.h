@@ -80,6 +80,7 @@ struct Explanation {
   Listed listed = Listed::kNo;  ///< Not kNo: no rule is looked at, and `rules` is empty.
   const rules::Pattern* list_entry = nullptr;
   bool key_unknown = false;  ///< The call's API key counts as absent: see `known_keys`.
+  bool has_known_key = false;
   std::string tier;
   TierSource tier_source = TierSource::kNone;
   const rules::KeyTier* tier_key = nullptr;  ///< With kKeys: which entry.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/timestamp.h"
 #include "rules/limit_effect.h"
 #include "rules/limit_text.h"
@@ -94,6 +95,29 @@ std::string TextOf(const std::optional<Denial>& denial) {
   if (denial->body) text += ", " + denial->content_type + ", body " + *denial->body;
   for (const auto& [name, value] : denial->headers) text += ", " + name + ": " + value;
   return text;
+}
+
+std::string TextOf(const std::optional<Penalty>& penalty) {
+  if (!penalty) return {};
+  std::string text = "after";
+  if (penalty->denials > 0) text += " " + std::to_string(penalty->denials) + " denials";
+  if (penalty->ignored_backoff > 0) {
+    text += std::string(penalty->denials > 0 ? " or" : "") + " " +
+            std::to_string(penalty->ignored_backoff) + " ignored backoffs";
+  }
+  text += " within " + FormatDuration(penalty->within) + ":";
+  for (const Micros step : penalty->steps) text += " " + FormatDuration(step);
+  constexpr std::array<std::string_view, 3> kPenaltyScopes{"rule", "caller", "network"};
+  text += ", scope " + std::string(kPenaltyScopes[static_cast<std::size_t>(penalty->scope)]);
+  text += ", forget " + FormatDuration(penalty->forget);
+  if (penalty->jitter > 0) text += ", jitter " + std::to_string(penalty->jitter) + "/10000";
+  if (penalty->factor) {
+    text += ", multiply " + std::to_string(penalty->factor->digits) + "/" +
+            std::to_string(PowerOfTen(penalty->factor->scale));
+  } else {
+    text += ", status " + std::to_string(penalty->status);
+  }
+  return text + (penalty->shadow ? ", shadow" : "");
 }
 
 std::string_view TextOf(OnStoreFailure mode) {
@@ -309,6 +333,7 @@ class Comparison {
     Field("emergency_limit", emergency(before), emergency(after));
     Field("when_full", TextOf(before.when_full), TextOf(after.when_full));
     Field("denial", TextOf(before.denial), TextOf(after.denial));
+    Field("penalty", TextOf(before.penalty), TextOf(after.penalty));
     Field("starts_at", TextOf(before.schedule.starts_at), TextOf(after.schedule.starts_at));
     Field("expires_at", TextOf(before.schedule.expires_at), TextOf(after.schedule.expires_at));
     CompareRollouts(before.rollout, after.rollout);

@@ -88,8 +88,8 @@ const FieldNames& FileFields() {
 const FieldNames& DefaultsFields() {
   static const FieldNames names =
       NamesOf("`defaults`", {QuantityFields(),
-                             {"limits", "consistency", "headers", "denial", "on_store_failure",
-                              "emergency_limit", "when_full"}});
+                             {"limits", "consistency", "headers", "denial", "penalty",
+                              "on_store_failure", "emergency_limit", "when_full"}});
   return names;
 }
 
@@ -106,7 +106,7 @@ const FieldNames& RuleFields() {
                   "params",  "limits",      "override",  "overrides",        "type",
                   "cost",    "consistency", "priority",  "on_store_failure", "emergency_limit",
                   "denial",  "on_missing",  "when_full", "starts_at",        "expires_at",
-                  "rollout", "count"},
+                  "rollout", "count",       "penalty"},
                  QuantityFields()});
   return names;
 }
@@ -149,6 +149,22 @@ const FieldNames& DenialFields() {
   return names;
 }
 
+const FieldNames& PenaltyFields() {
+  static const FieldNames names = NamesOf(
+      "`penalty`", {{"after", "steps", "jitter", "forget", "scope", "action", "status", "shadow"}});
+  return names;
+}
+
+const FieldNames& PenaltyAfterFields() {
+  static const FieldNames names = NamesOf("`after`", {{"denials", "ignored_backoff", "within"}});
+  return names;
+}
+
+const FieldNames& PenaltyActionFields() {
+  static const FieldNames names = NamesOf("`action`", {{"multiply"}});
+  return names;
+}
+
 const FieldNames& ConditionFields() {
   static const FieldNames names =
       NamesOf("a condition", {{"exact", "glob", "in", "regex", "present", "absent"}});
@@ -172,6 +188,9 @@ std::vector<std::pair<std::string_view, const FieldNames*>> AllFieldNames() {
           {"from", &FromFields()},
           {"cost", &CostFields()},
           {"denial", &DenialFields()},
+          {"penalty", &PenaltyFields()},
+          {"penalty_after", &PenaltyAfterFields()},
+          {"penalty_action", &PenaltyActionFields()},
           {"condition", &ConditionFields()},
           {"key", &KeyFields()}};
 }

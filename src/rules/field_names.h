@@ -23,6 +23,9 @@ const config_text::FieldNames& FromFields();
 const config_text::FieldNames& CostFields();
 /// A condition on an attribute, written as a mapping.
 const config_text::FieldNames& DenialFields();
+const config_text::FieldNames& PenaltyFields();
+const config_text::FieldNames& PenaltyAfterFields();
+const config_text::FieldNames& PenaltyActionFields();
 const config_text::FieldNames& ConditionFields();
 /// An item of `keys`, written as a list.
 const config_text::FieldNames& KeyFields();

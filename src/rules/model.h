@@ -15,6 +15,7 @@
 
 #include "config_text/position.h"
 #include "rules/count.h"
+#include "rules/penalty.h"
 #include "rules/schedule.h"
 
 /// The content of a valid rule file: plain values, in the order of the file. Created by `reader.h`,
@@ -201,6 +202,7 @@ struct Rule {
   WhenFull when_full = WhenFull::kShared;
 
   std::optional<Denial> denial;
+  std::optional<Penalty> penalty;  ///< For callers that the rule keeps denying.
   /// Index of the counters of the rule.
   std::uint32_t number = 0;
 };

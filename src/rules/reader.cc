@@ -19,6 +19,7 @@
 #include "rules/file_checks.h"
 #include "rules/pattern_cover.h"
 #include "rules/pattern_reader.h"
+#include "rules/penalty_reader.h"
 #include "rules/rule_reader.h"
 
 namespace sluice::rules {
@@ -91,6 +92,9 @@ class FileReader {
       defaults_.headers = reading_.Flag(headers);
     if (const config_text::Field denial = mapping["denial"])
       defaults_.denial = ReadDenial(reading_, denial);
+    if (const config_text::Field penalty = mapping["penalty"]) {
+      defaults_.penalty = ReadPenalty(reading_, penalty);
+    }
     if (const config_text::Field inner = mapping["on_store_failure"]) {
       defaults_.on_store_failure = ReadOnStoreFailure(reading_, inner);
       ReportTwice(inner, failure);

@@ -13,6 +13,7 @@
 #include "rules/field_names.h"
 #include "rules/match_reader.h"
 #include "rules/pattern_reader.h"
+#include "rules/penalty_reader.h"
 #include "rules/per_reader.h"
 #include "rules/rollout_reader.h"
 #include "rules/schedule_reader.h"
@@ -58,6 +59,7 @@ class RuleReader {
     rule_.denial = defaults_.denial;
     if (const config_text::Field denial = mapping_["denial"])
       rule_.denial = ReadDenial(reading_, denial);
+    ReadRulePenalty();
     limits_ok_ = limits_.Read(mapping_, read_.field);
     if (limits_ok_) rule_.variants = limits_.Make(rule_.tier, {}, read_.field);
     rule_.schedule = ReadSchedule(mapping_);
@@ -197,6 +199,26 @@ class RuleReader {
     } else if (local) {
       rule_.emergency = defaults_.emergency;
     }
+  }
+
+  // A penalty of `defaults` is for the rules that it fits.
+  void ReadRulePenalty() {
+    const config_text::Field field = mapping_["penalty"];
+    const bool is_off =
+        field && field->kind == config_text::YamlKind::kScalar && field->text == "none";
+    if (is_off) return;
+    const bool identifies = IdentifiesCallers(rule_.per);
+    if (!field) {
+      const bool fits =
+          defaults_.penalty && (identifies || defaults_.penalty->scope != PenaltyScope::kRule);
+      if (fits) rule_.penalty = defaults_.penalty;
+      return;
+    }
+    rule_.penalty = ReadPenalty(reading_, field);
+    if (!rule_.penalty || identifies || rule_.penalty->scope != PenaltyScope::kRule) return;
+    reading_.AddNameError(field,
+                          "would concern all callers of the rule, because its `per` does not tell "
+                          "them apart; write `scope: caller` or `scope: network`");
   }
 
   void ReadRolloutNumbers() {

@@ -19,6 +19,7 @@ struct RuleDefaults {
   std::optional<WhenFull> when_full;
   std::optional<Limit> emergency;
   std::optional<Denial> denial;
+  std::optional<Penalty> penalty;
   AttributeNames attributes;
 };
 

@@ -115,14 +115,15 @@ ControlPlane::ControlPlane(Shared& shared, net::Loop& main)
                                     }}),
       tokens_(shared.access),
       audit_timer_(main, [this] { LogNewestAuditHash(); }) {
-  OnRecords(control::RecordKind::kEnforcement,
+  OnRecords({control::RecordKind::kEnforcement},
             [this](const control::RecordChanges& changes) { enforcement_.Apply(changes); });
-  OnRecords(control::RecordKind::kToken, [this](const control::RecordChanges& changes) {
+  OnRecords({control::RecordKind::kToken}, [this](const control::RecordChanges& changes) {
     tokens_.Apply(changes, TheSystemClock().Now());
   });
-  OnRecords(control::RecordKind::kEntry, [this](const control::RecordChanges& changes) {
-    entries_.Apply(changes.records, changes.complete);
-  });
+  OnRecords({control::RecordKind::kEntry, control::RecordKind::kPenalty},
+            [this](const control::RecordChanges& changes) {
+              entries_.Apply(changes.records, changes.complete);
+            });
 }
 
 ControlPlane::~ControlPlane() { Stop(); }
@@ -185,16 +186,19 @@ void ControlPlane::LogDamage(const control::DiskStore& store) {
   repairs_.fetch_add(store.repairs().size());
 }
 
-void ControlPlane::OnRecords(control::RecordKind kind,
+void ControlPlane::OnRecords(std::vector<control::RecordKind> kinds,
                              std::function<void(const control::RecordChanges&)> callback) {
-  consumers_.push_back({.kind = kind, .callback = std::move(callback)});
+  consumers_.push_back({.kinds = std::move(kinds), .callback = std::move(callback)});
 }
 
 void ControlPlane::DeliverRecords(const control::RecordChanges& changes) {
   for (const Consumer& consumer : consumers_) {
     control::RecordChanges some{.complete = changes.complete, .cursor = changes.cursor};
     for (const control::Record& record : changes.records) {
-      if (record.kind == consumer.kind) some.records.push_back(record);
+      const auto& kinds = consumer.kinds;
+      if (std::find(kinds.begin(), kinds.end(), record.kind) != kinds.end()) {
+        some.records.push_back(record);
+      }
     }
     if (some.complete || !some.records.empty()) consumer.callback(some);
   }

@@ -50,9 +50,9 @@ class ControlPlane {
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
 
-  /// Adds a callback for changes of records of one kind: at first with all of them, at most ten
+  /// Adds a callback for changes of records of some kinds: at first with all of them, at most ten
   /// times a second. It runs on the thread that follows the store, and inside Start. Before Start.
-  void OnRecords(control::RecordKind kind,
+  void OnRecords(std::vector<control::RecordKind> kinds,
                  std::function<void(const control::RecordChanges&)> callback);
 
   /// Loads records and rules, which takes a few seconds at most, and follows the store from then
@@ -100,7 +100,7 @@ class ControlPlane {
   using Task = std::shared_ptr<std::function<void(api::ControlServices&)>>;
   using TaskThreads = SharedWork<Task, bool>;
   struct Consumer {
-    control::RecordKind kind{};
+    std::vector<control::RecordKind> kinds{};
     std::function<void(const control::RecordChanges&)> callback{};
   };
 

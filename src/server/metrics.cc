@@ -349,8 +349,8 @@ void WriteLastLoads(MetricSink& sink, const Shared& shared,
 
 void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                         std::span<const ListenerGroupFigures> groups, const ControlPlane& control,
-                        const InsightMetrics& insight, const ExportFigures& exported,
-                        MetricSink& sink) {
+                        const InsightMetrics& insight, const PenaltyMetrics& penalties,
+                        const ExportFigures& exported, MetricSink& sink) {
   WriteLoops(sink, shared, workers);
   WriteStore(sink, shared, workers);
   WriteListeners(sink, groups);
@@ -364,6 +364,7 @@ void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> wor
   server.enforcement[shared.settings.enforcement.load(std::memory_order_relaxed)] = 1;
   WriteMetrics(sink, server);
   WriteMetrics(sink, insight);
+  WriteMetrics(sink, penalties);
   if (exported.otlp) WriteMetrics(sink, *exported.otlp);
   if (exported.statsd) WriteMetrics(sink, *exported.statsd);
   WriteMetrics(sink, shared.log);

@@ -9,6 +9,7 @@
 #include "otlp/exporter.h"
 #include "server/control_plane.h"
 #include "server/insight.h"
+#include "server/penalties.h"
 #include "server/shared.h"
 #include "server/worker.h"
 #include "statsd/statsd_sender.h"
@@ -36,6 +37,7 @@ struct ExportFigures {
 void WriteServerMetrics(const Shared& shared, std::span<const Worker* const> workers,
                         std::span<const ListenerGroupFigures> listener_groups,
                         const ControlPlane& control, const InsightMetrics& insight,
-                        const ExportFigures& exported, telemetry::MetricSink& sink);
+                        const PenaltyMetrics& penalties, const ExportFigures& exported,
+                        telemetry::MetricSink& sink);
 
 }  // namespace sluice::server

@@ -118,6 +118,7 @@ Server::Server(const settings::Config& config)
 
 Server::~Server() {
   insight_.Stop();
+  penalties_.Stop();
   while (!TryStopExports(kTimeToExport)) {
   }
   metrics_work_.Stop();
@@ -194,6 +195,7 @@ Result<bool> Server::Prepare() {
   WarnOfPlaintextTokens();
   if (auto started = StartControlPlane(); !started) return started;
   StartInsight();
+  penalties_.Start(*control_);
   return reloader_.Start();
 }
 
@@ -474,6 +476,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   on_ready();
   systemd.Ready();
   main_.Run();
+  penalties_.Stop();
   if (ended_ == Ended::kWell && !insight_.TryStop(kTimeToLog)) {
     shared_.log.Write(LogLevel::kError,
                       "the decision log is still being written at shutdown; exiting without it",
@@ -550,7 +553,7 @@ void Server::WriteMetrics(telemetry::MetricSink& sink) const {
   if (export_) exported.otlp = export_->Metrics();
   if (statsd_) exported.statsd = statsd_->Metrics();
   WriteServerMetrics(shared_, workers, listeners_->Figures(), *control_, insight_.Metrics(),
-                     exported, sink);
+                     penalties_.Metrics(), exported, sink);
 }
 
 std::string Server::DescribeRules() const {

@@ -19,6 +19,7 @@
 #include "server/key_administration.h"
 #include "server/listeners.h"
 #include "server/memory_returner.h"
+#include "server/penalties.h"
 #include "server/reloader.h"
 #include "server/room_watch.h"
 #include "server/shared.h"
@@ -112,6 +113,7 @@ class Server final {
   std::unique_ptr<TelemetryExport> export_;  ///< Null: telemetry is not exported.
   std::unique_ptr<statsd::Sender> statsd_;   ///< Null: there is no StatsD receiver.
   Insight insight_{shared_, loops_, workers_};
+  Penalties penalties_{shared_, loops_, workers_};
   std::unique_ptr<ControlPlane> control_;
   // Slow operations run here: the main loop, which accepts, handles signals and feeds the watchdog,
   // and the loops of connections never wait for them.

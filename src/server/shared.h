@@ -78,6 +78,8 @@ struct Shared {
   std::unique_ptr<telemetry::SpanBudget> span_budget;
   std::atomic<bool> draining{false};
   telemetry::LogEvery lost_audit_records{std::chrono::minutes(1)};
+  telemetry::LogEvery lost_penalties{std::chrono::minutes(1)};
+  telemetry::LogEvery displaced_penalties{std::chrono::minutes(1)};
   /// For the warning of calls that lack an attribute.
   telemetry::LogEvery missing_attributes{std::chrono::minutes(1)};
   std::atomic<bool> warned_of_peers{false};  ///< That one was counted as if it were a caller.

@@ -110,6 +110,7 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
                   ? std::make_unique<telemetry::LoopTracer>(TracerOptionsOf(shared.config.otlp),
                                                             *shared.span_budget, RandomId())
                   : nullptr),
+      strikes_(shared.consumer_hasher),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       names_(shared.names ? &shared.names->AddLoop() : nullptr),
       identifier_(shared.identity),
@@ -249,6 +250,7 @@ void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {
   if (traffic_ != nullptr) traffic_->Record(check.matched_attributes(), check.cost, now());
   api::RecordCall(insight_, protocol, check, now(), reader_.version());
   if (tracer_ != nullptr) RecordSpan(protocol, check);
+  strikes_.Count(check, now_);
   if (check.full != limiter::FullOutcome::kNone) {
     decisions.full[check.full].Add();
     if (check.ruling == Ruling::kDecided) CountStorageError(check.error);

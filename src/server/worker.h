@@ -21,6 +21,7 @@
 #include "limiter/decision_counters.h"
 #include "limiter/limiter.h"
 #include "net/loop.h"
+#include "penalty/loop_strikes.h"
 #include "server/key_resets.h"
 #include "server/shared.h"
 #include "simulate/traffic_sampler.h"
@@ -73,6 +74,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
   /// The same of its spans; null: there are none.
   [[nodiscard]] telemetry::LoopTracer* tracer() { return tracer_.get(); }
+  /// Likewise.
+  [[nodiscard]] penalty::LoopStrikes& strikes() { return strikes_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
@@ -150,6 +153,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   std::uint32_t until_sample_ = kSampleEvery;
   telemetry::LoopInsight insight_;
   const std::unique_ptr<telemetry::LoopTracer> tracer_;  ///< Null: calls have no spans.
+  penalty::LoopStrikes strikes_;
   api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   store::KeyDirectory* const names_;             ///< Null: names are not kept.

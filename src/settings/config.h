@@ -152,6 +152,10 @@ struct DenialSettings {
   std::size_t max_viewers = 128;
 };
 
+struct PenaltySettings {
+  std::size_t max_entries = 20'000;
+};
+
 struct DecisionLogSettings {
   std::string file{};  ///< Empty: decisions are not logged; "-": standard output.
   std::size_t denied_every = 1;
@@ -231,6 +235,7 @@ struct Config {
   CheckSettings checks;
   ReceiptSettings receipts;
   DenialSettings denials;
+  PenaltySettings penalties;
   DecisionLogSettings decision_log;
   envoy::NegativeHits negative_hits = envoy::NegativeHits::kEnvoyDomains;
   LimitSettings limits;

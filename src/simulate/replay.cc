@@ -68,17 +68,28 @@ std::optional<SimulatedDecision> Replay::DecideByEntries() const {
   if (match::FindAllow(found) != nullptr) {
     return SimulatedDecision{.allowed = true, .reason = Reason::kAllowEntry};
   }
+  if (IsPenalized({})) return SimulatedDecision{.allowed = false, .reason = Reason::kBlockEntry};
   if (match_.refusal() != nullptr) return std::nullopt;
   for (const MatchedLimit& matched : match_.limits()) {
-    if (match::FindBlock(found, matched.rule->id) == nullptr) continue;
+    if (match::FindBlock(found, matched.rule->id) == nullptr && !IsPenalized(matched.rule->id)) {
+      continue;
+    }
     return SimulatedDecision{.allowed = false, .reason = Reason::kBlockEntry, .rule = matched.rule};
   }
   return std::nullopt;
 }
 
+bool Replay::IsPenalized(std::string_view rule) const {
+  const match::LiveEntry* const penalty =
+      match::FindPenalty(entries_.found(), match::PenaltiesOf(match_), rule);
+  return penalty != nullptr && !penalty->entry.penalty->shadow;
+}
+
 const match::LiveEntry* Replay::AdjustmentOf(const MatchedLimit& matched) const {
   if (entries_.empty()) return nullptr;
-  return match::FindAdjustment(entries_.found(), match::TargetOf(*matched.rule, *matched.limit));
+  match::EntryTarget target = match::TargetOf(*matched.rule, *matched.limit);
+  target.penalties = match::PenaltiesOf(match_);
+  return match::FindAdjustment(entries_.found(), target);
 }
 
 SimulatedDecision Replay::Decide(const TraceRow& row, WallTime now) {

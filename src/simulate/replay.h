@@ -110,6 +110,7 @@ class Replay {
   SimulatedDecision DecideLimits(const TraceRow& row, WallTime now);
   std::optional<SimulatedDecision> DecideByEntries() const;
   /// The live entry that changes a matched limit; null: none.
+  [[nodiscard]] bool IsPenalized(std::string_view rule) const;
   [[nodiscard]] const match::LiveEntry* AdjustmentOf(const match::MatchedLimit& matched) const;
   [[nodiscard]] bool IsShared(const match::MatchedLimit& matched) const;
   const Limit* LimitOf(const match::MatchedLimit& matched);

@@ -17,13 +17,6 @@ using telemetry::DecisionRecord;
 
 constexpr std::size_t kVersionsRemembered = 64;
 
-// "version 1.17" of a store's; a number of this process otherwise.
-std::string VersionText(const LiveVersion<match::RuleSet>& version) {
-  constexpr std::string_view kPrefix = "version ";
-  return version.source.starts_with(kPrefix) ? version.source.substr(kPrefix.size())
-                                             : std::to_string(version.number);
-}
-
 std::string HexOf(std::uint32_t number) {
   std::string text(8, '0');
   for (std::size_t i = 8; i-- > 0; number >>= 4) text[i] = "0123456789abcdef"[number & 15];
@@ -75,6 +68,12 @@ void AppendNumbers(std::int64_t cap, std::int64_t remaining, std::int64_t cost, 
 }
 
 }  // namespace
+
+std::string VersionText(const LiveVersion<match::RuleSet>& version) {
+  constexpr std::string_view kPrefix = "version ";
+  return version.source.starts_with(kPrefix) ? version.source.substr(kPrefix.size())
+                                             : std::to_string(version.number);
+}
 
 std::string KeyTextOf(const DecisionRecord& record) {
   std::string text(record.tag);

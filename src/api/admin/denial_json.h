@@ -27,6 +27,9 @@ struct DenialFilter {
 /// Returns a key as people read it: "<tag>", or "<tag>:<rest>" with a rest.
 [[nodiscard]] std::string KeyTextOf(const telemetry::DecisionRecord& record);
 
+/// Returns the name of a version: "1.17" of a store's, a number of this process otherwise.
+[[nodiscard]] std::string VersionText(const LiveVersion<match::RuleSet>& version);
+
 /// Writes decisions and ids of denials as JSON. For one thread at a time.
 class DenialWriter {
  public:

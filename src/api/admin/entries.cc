@@ -292,7 +292,14 @@ bool ReadListQuery(HttpExchange& exchange, control::EntryQuery& query) {
       query.limit = limit.value_or(0);
       return query.limit >= 1 && query.limit <= kMostPerPage ? "" : "must be from 1 to 1000";
     }
-    if (name != "effect") return "unknown parameter: match, effect, cursor and limit are known";
+    if (name == "origin") {
+      if (text == "operator") query.origin = control::EntryOrigin::kOperator;
+      if (text == "penalty") query.origin = control::EntryOrigin::kPenalty;
+      return query.origin ? "" : "must be operator or penalty";
+    }
+    if (name != "effect") {
+      return "unknown parameter: match, effect, origin, cursor and limit are known";
+    }
     for (std::size_t i = 0; i < kLabels<match::EntryEffect>.size(); ++i) {
       if (kLabels<match::EntryEffect>[i] == text) query.effect = static_cast<match::EntryEffect>(i);
     }

@@ -97,7 +97,7 @@ std::optional<Problem> ReadPreconditions(ControlServices& services,
                                          std::optional<std::uint64_t>& expected) {
   if (!request.if_match && !request.if_none_match) return std::nullopt;
   const std::string& id = request.put.empty() ? request.remove.front() : request.put.front().id;
-  const auto record = services.records.Find(control::RecordKind::kEntry, id);
+  const auto record = services.records.Find(control::RecordKindOf(id), id);
   const std::string tag = record ? control::RecordTag(record->sequence, record->time) : "";
   const bool holds =
       (!request.if_match || (record && control::MatchesTag(*request.if_match, tag))) &&
@@ -113,7 +113,7 @@ std::optional<Problem> ReadPreconditions(ControlServices& services,
 }  // namespace
 
 std::string TagOfEntry(ControlServices& services, const std::string& id) {
-  const auto record = services.records.Find(control::RecordKind::kEntry, id);
+  const auto record = services.records.Find(control::RecordKindOf(id), id);
   return record ? control::RecordTag(record->sequence, record->time) : std::string();
 }
 

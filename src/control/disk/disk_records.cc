@@ -51,10 +51,11 @@ Result<RecordWriteResult> DiskStore::WriteRecords(std::span<const RecordWrite> w
     if (plan.result.outcome != RecordWriteOutcome::kWritten) return plan.result;
     // The last batch has room for one audit record that is not in the log.
     if (auto error = AppendPending()) return *error;
-    const AuditRecord record = NextRecord(audit_.last(), event);
+    const bool is_audited = !event.action.empty();
+    const AuditRecord record = is_audited ? NextRecord(audit_.last(), event) : AuditRecord{};
     if (auto error = record_log_.Append(BatchOf(plan, record))) return *error;
     records_.Apply(plan.records, plan.result.cursor);
-    pending_ = record;
+    if (is_audited) pending_ = record;
     (void)AppendPending();  // Written already: after an error it is appended later.
     if (record_log_.IsLong()) (void)record_log_.Replace(records_, record);
   }

@@ -115,11 +115,12 @@ end
 
 /// After kStoreRecordsFunctions.
 /// KEYS: state, records, changes, removed, writes, audit. ARGV: expected last audit record ('' for
-/// none), new audit record, audit records kept, channel, nonce, removed records kept, writes kept,
-/// number of kinds; for each kind its name and the most records; for each write key, expected
-/// sequence number ('' for any), microseconds of its expiry (0: never), flag, text. Returns
-/// {status, epoch, sequence, time, last audit record, index, found}; status 1: written, 2: another
-/// audit record, 3: another record than expected, 4: too many of a kind, 5: a batch is not complete
+/// none), new audit record ('': none), audit records kept, channel, nonce, removed records kept,
+/// writes kept, number of kinds; for each kind its name and the most records; for each write key,
+/// expected sequence number ('' for any), microseconds of its expiry (0: never), flag, text.
+/// Returns {status, epoch, sequence, time, last audit record, index, found}; status 1: written, 2:
+/// another audit record, 3: another record than expected, 4: too many of a kind, 5: a batch is not
+/// complete
 /// (`found` is its nonce).
 inline constexpr std::string_view kWriteRecordsScript = R"(
 local wrong = problem({'list'}, {{'RPUSH', KEYS[6], 'v'}, {'LTRIM', KEYS[6], '0', '1'}})
@@ -164,7 +165,8 @@ for kind, delta in pairs(deltas) do
     end
   end
 end
-if last ~= ARGV[1] then return result(2, 0, '0') end
+local audited = ARGV[2] ~= ''
+if audited and last ~= ARGV[1] then return result(2, 0, '0') end
 local time_text = string.format('%.0f', time)
 local floor
 sequence, floor = store(ARGV, first, sequence, time_text, state[5] or '0', tonumber(ARGV[6]))
@@ -172,8 +174,10 @@ local sequence_text = string.format('%.0f', sequence)
 redis.call('ZADD', KEYS[5], sequence_text, sequence_text .. ':' .. time_text .. ':' .. ARGV[5])
 redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -tonumber(ARGV[7]) - 1)
 for kind, count in pairs(counts) do redis.call('HSET', KEYS[1], 'count:' .. kind, count) end
-redis.call('RPUSH', KEYS[6], ARGV[2])
-redis.call('LTRIM', KEYS[6], -tonumber(ARGV[3]), -1)
+if audited then
+  redis.call('RPUSH', KEYS[6], ARGV[2])
+  redis.call('LTRIM', KEYS[6], -tonumber(ARGV[3]), -1)
+end
 redis.call('HSET', KEYS[1], 'format', '1', 'epoch', epoch, 'sequence', sequence_text, 'time',
     time_text, 'floor', floor)
 redis.pcall('PUBLISH', ARGV[4], 'records ' .. epoch .. '.' .. sequence_text)

@@ -141,7 +141,7 @@ Result<RecordWriteResult> RedisControlStore::WriteRecords(std::span<const Record
   if (auto problem = FindRecordProblem(writes)) return *problem;
   const bool has_expected = std::any_of(writes.begin(), writes.end(),
                                         [](const RecordWrite& write) { return write.expected; });
-  if (writes.size() > kPortion && !has_expected) {
+  if (writes.size() > kPortion && !has_expected && !event.action.empty()) {
     // Near the most records of a kind, only one script can tell whether there is room for all.
     auto result = WriteBatch(writes, event);
     if (!result || result->outcome != RecordWriteOutcome::kTooMany) return result;
@@ -280,12 +280,13 @@ std::optional<Error> RedisControlStore::AwaitBatch(std::string_view nonce) {
 Result<RecordWriteResult> RedisControlStore::SendUntilAudited(const AuditEvent& event,
                                                               std::string_view nonce,
                                                               const SendRecords& send) {
-  auto last_text = ReadLastRecord();
+  const bool is_audited = !event.action.empty();
+  auto last_text = is_audited ? ReadLastRecord() : Result<std::string>(std::string());
   for (int attempt = 0; attempt < kMaxAppendAttempts; ++attempt) {
     if (!last_text) return last_text.error();
     const auto last = ParseLastRecord(*last_text);
     if (!last) return Describe(last.error(), audit_);
-    const std::string record = ToJson(NextRecord(*last, event));
+    const std::string record = is_audited ? ToJson(NextRecord(*last, event)) : std::string();
     const std::uint64_t connects = client_.StatsApprox().connects;
     const Reply reply = send(*last_text, record);
     if (!reply) {

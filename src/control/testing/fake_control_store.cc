@@ -127,7 +127,7 @@ Result<RecordWriteResult> FakeControlStore::ApplyRecords(const PrepareRecords& p
     } else {
       content_.records.Apply(plan.records, plan.result.cursor);
     }
-    AppendLocked(event);
+    if (!event.action.empty()) AppendLocked(event);
     answer = commit_answer_;
   }
   notifier_.Notify();

@@ -397,6 +397,19 @@ void ReportsOfNodesAreReadUntilTheyExpire(ControlStores& stores) {
       "top", {.node = "a", .text = std::string(kMaxReportBytes + 1, 'x')}, std::chrono::hours(1)));
 }
 
+void AWriteWithoutAnActionIsNotInTheAuditLog(ControlStores& stores) {
+  const std::vector<RecordWrite> first{Entry("a", "1")};
+  const auto written = stores.client(0).WriteRecords(first, {});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->outcome, RecordWriteOutcome::kWritten);
+  EXPECT_THAT(*stores.client(1).ReadAudit(0, 10), IsEmpty());
+  Write(stores.client(1), {Entry("b", "2")});
+  const std::vector<RecordWrite> third{Entry("c", "3")};
+  ASSERT_TRUE(stores.client(0).WriteRecords(third, {}));
+  EXPECT_THAT(ReadAll(stores.client(1)), ElementsAre("a=1", "b=2", "c=3"));
+  EXPECT_THAT(*stores.client(0).ReadAudit(0, 10), SizeIs(1));
+}
+
 constexpr auto kRecordCases = std::to_array<ConformanceCase>({
     {"AnEmptyStoreHasNoEntries", AnEmptyStoreHasNoEntries},
     {"WrittenRecordsAreReadByEveryClient", WrittenRecordsAreReadByEveryClient},
@@ -405,6 +418,7 @@ constexpr auto kRecordCases = std::to_array<ConformanceCase>({
     {"ARemovedRecordCanBeCreatedAgain", ARemovedRecordCanBeCreatedAgain},
     {"ExpiredRecordsAreAbsent", ExpiredRecordsAreAbsent},
     {"EachWriteIsInTheAuditLog", EachWriteIsInTheAuditLog},
+    {"AWriteWithoutAnActionIsNotInTheAuditLog", AWriteWithoutAnActionIsNotInTheAuditLog},
     {"WritesThatNoStoreAcceptsAreRefused", WritesThatNoStoreAcceptsAreRefused},
     {"TheNumberOfRecordsOfAKindIsBounded", TheNumberOfRecordsOfAKindIsBounded},
     {"TheLargestWriteIsReadInPages", TheLargestWriteIsReadInPages, /*is_heavy=*/true},

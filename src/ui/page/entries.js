@@ -113,10 +113,16 @@ export function removeEntry(entry, done) {
   });
 }
 
+// The step of a penalty, how often its caller offended, and whether it is only reported.
+function penaltyBadges({step, offenses, shadow}) {
+  return [" ", badge(`penalty, step ${step}`, "warn"), offenses > 1 ? h("small", {}, `${format.count(offenses)} offenses`) : null,
+    shadow ? badge("shadow") : null];
+}
+
 export function entryColumns(onChange) {
   const columns = [
     {name: "Matches", cell: (row) => Object.keys(row.match ?? {}).length ? attributes(row.match) : "every call"},
-    {name: "Effect", cell: (row) => effectBadge(row.effect)},
+    {name: "Effect", cell: (row) => [effectBadge(row.effect), ...(row.penalty ? penaltyBadges(row.penalty) : [])]},
     {name: "Rule", cell: (row) => row.rule ? key(row.rule) : "all"},
     {name: "Reason", cell: (row) => [h("span", {class: "clamped", title: visible(row.reason)}, visible(row.reason) || format.none), h("small", {}, "by ", key(row.author))], class: "reason"},
     {name: "Expires", cell: (row) => row.expires_at ? h("time", {datetime: row.expires_at, title: format.fullTime(row.expires_at)}, format.relative(row.expires_at)) : "never"},
@@ -124,7 +130,7 @@ export function entryColumns(onChange) {
   ];
   if (may("operator")) {
     columns.push({name: "", class: "actions", cell: (row) => [
-      button("Change\u2026", () => editEntry({entry: row, kind: effectKind(row.effect), done: onChange}), {class: "small", "aria-label": `Change entry ${row.id}`}),
+      row.penalty ? null : button("Change\u2026", () => editEntry({entry: row, kind: effectKind(row.effect), done: onChange}), {class: "small", "aria-label": `Change entry ${row.id}`}),
       button(effectKind(row.effect) === "block" ? "Unblock\u2026" : "Remove\u2026", () => removeEntry(row, onChange), {class: "small", "aria-label": `Remove entry ${row.id}`})]});
   }
   return columns;
@@ -136,13 +142,15 @@ export function show(main, {signal, report}) {
   const more = h("div", {class: "more"});
   const search = h("input", {type: "search", placeholder: "attribute=value", autocomplete: "off", spellcheck: "false", onchange: () => restart()});
   const kind = choice("Effect", [["", "All"], ["block", "Blocks"], ["allow", "Allows"], ["limit", "Limits"], ["multiply", "Factors"], ["unlimited", "Unlimited"]], "", () => restart());
+  const origin = choice("Origin", [["", "All"], ["operator", "Operators"], ["penalty", "Penalties"]], "", () => restart());
   const entries = table(entryColumns(() => refresh()), {label: "Entries", id: (row) => row.id, wide: true});
   let pages = 1;
 
   replace(main, h("div", {class: "heading"}, h("h1", {tabindex: "-1"}, "Entries"),
     h("p", {}, "What is decided for single callers before any rule."),
     may("operator") ? button("New entry\u2026", () => editEntry({done: () => refresh()}), {class: "primary"}) : null),
-    h("div", {class: "filters"}, field("Search", search), h("div", {class: "field"}, h("span", {class: "label"}, "Effect"), kind.element)),
+    h("div", {class: "filters"}, field("Search", search), h("div", {class: "field"}, h("span", {class: "label"}, "Effect"), kind.element),
+      h("div", {class: "field"}, h("span", {class: "label"}, "Origin"), origin.element)),
     fresh.element, list.element);
   replace(list.body, entries.element, more);
 
@@ -157,13 +165,13 @@ export function show(main, {signal, report}) {
       let cursor = null;
       let total = null;
       for (let i = 0; i < pages; ++i) {
-        const answer = await get(`/admin/v1/entries${query({match: search.value, effect: kind.value, cursor, limit: 100})}`, {signal: inner});
+        const answer = await get(`/admin/v1/entries${query({match: search.value, effect: kind.value, origin: origin.value, cursor, limit: 100})}`, {signal: inner});
         rows.push(...answer.entries);
         total = answer.total ?? answer.count ?? total;
         cursor = answer.cursor ?? answer.next;
         if (!cursor) break;
       }
-      const filtered = search.value || kind.value;
+      const filtered = search.value || kind.value || origin.value;
       entries.show(rows, filtered ? "No entry matches this search." : "There are no entries: every call is decided by the rules.");
       replace(list.tools, total !== null ? `${format.count(total)} in all` : cursor ? `the first ${format.count(rows.length)}` : `${format.count(rows.length)} in all`);
       replace(more, cursor ? button("Show more", () => { ++pages; refresh(); }, {class: "small"}) : null);
