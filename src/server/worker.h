@@ -74,7 +74,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] telemetry::LoopInsight& insight() { return insight_; }
   /// The same of its spans; null: there are none.
   [[nodiscard]] telemetry::LoopTracer* tracer() { return tracer_.get(); }
-  /// Likewise.
+  /// The same of its strikes.
   [[nodiscard]] penalty::LoopStrikes& strikes() { return strikes_; }
   /// Of Redis; zeros without.
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
