@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "match/limit_cost.h"
+
 namespace sluice::bench {
 
 using match::CompiledRule;
@@ -9,9 +11,10 @@ using match::kEndpointSlot;
 using match::kIpSlot;
 using match::kTierSlot;
 
-PlainLoop::PlainLoop(const rules::RuleFile& file) : file_(file), templates_(file.endpoints) {
+PlainLoop::PlainLoop(const match::RuleSet& rules)
+    : set_(rules), templates_(rules.file().endpoints) {
   match::RegexPool regexes;
-  for (const rules::Rule& rule : file.rules) rules_.emplace_back(rule, slots_, regexes);
+  for (const rules::Rule& rule : rules.file().rules) rules_.emplace_back(rule, slots_, regexes);
   call_.values.resize(slots_.size());
 }
 
@@ -23,7 +26,7 @@ std::size_t PlainLoop::Find(match::Attributes attributes, std::int64_t cost) {
   }
   call_.address = ParseAddress(call_[kIpSlot]);
   call_.tier_known = call_.Has(kTierSlot);
-  if (!call_.tier_known) call_.values[kTierSlot] = file_.default_tier;
+  if (!call_.tier_known) call_.values[kTierSlot] = set_.file().default_tier;
   call_.values[kEndpointSlot] = match::PathOf(call_[kEndpointSlot]);
   call_.endpoint_template = templates_.Find(call_[kEndpointSlot]);
   text_.clear();
@@ -34,7 +37,7 @@ std::size_t PlainLoop::Find(match::Attributes attributes, std::int64_t cost) {
     const std::string_view tier = rule.TierOf(call_);
     if (!rule.budget().Find(call_, tier, text_, whose)) continue;
     for (const rules::NamedLimit& limit : rule.LimitsFor(whose.owner, tier, match::Cohort::kAll)) {
-      if (match::CostOf(limit.cost, slots_, call_, cost)) ++met;
+      if (!match::CostOf(limit, cost, set_, slots_, call_).refusal) ++met;
     }
   }
   return met;

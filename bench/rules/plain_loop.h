@@ -8,8 +8,8 @@
 #include "match/compiled_rule.h"
 #include "match/condition.h"
 #include "match/match_input.h"
+#include "match/rule_set.h"
 #include "rules/endpoint_templates.h"
-#include "rules/model.h"
 
 namespace sluice::bench {
 
@@ -18,14 +18,14 @@ namespace sluice::bench {
 /// allocated; there are no lists to look at.
 class PlainLoop {
  public:
-  /// The file must outlive this.
-  explicit PlainLoop(const rules::RuleFile& file);
+  /// The rules, of which only the file and its prices are used, must outlive this.
+  explicit PlainLoop(const match::RuleSet& rules);
 
   /// How many limits the call meets.
   std::size_t Find(match::Attributes attributes, std::int64_t cost);
 
  private:
-  const rules::RuleFile& file_;
+  const match::RuleSet& set_;
   match::Slots slots_;
   std::vector<match::CompiledRule> rules_;
   rules::EndpointTemplates templates_;

@@ -74,7 +74,7 @@ class Run {
 
   void Matches(std::size_t count) {
     const auto set = match::RuleSet::Compile(Load(RuleFileText(count)));
-    PlainLoop loop(set->file());
+    PlainLoop loop(*set);
     std::mt19937_64 random(1);
     std::vector<Requests::Values> calls;
     for (std::size_t i = 0; i < kRequests; ++i) {
