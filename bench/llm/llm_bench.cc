@@ -189,7 +189,7 @@ Figures Measure(const std::string& name, const std::string& store, std::string_v
                 const Options& options, const testing::Folder& folder) {
   const Process server =
       StartSluiceOn(store, RulesOf(consistency), "--resp", 1, folder, PlacesFor(1).server,
-                    {"--receipts-max-settled-per-key", "10000000"});
+                    {"--receipts-max-settled-per-key", "10000000", "--store-deadline", "10s"});
   RunOn(PlacesFor(1).load);
   Load load(server.port());
   const auto time = std::chrono::milliseconds(options.quick ? 200 : 2000);

@@ -122,6 +122,7 @@ class Proxy(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
+    ThreadingHTTPServer.request_queue_size = 1024  # Five callers at once, by default, and others are reset.
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Proxy)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

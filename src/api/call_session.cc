@@ -23,6 +23,7 @@ void CheckCall::Clear() {
   while (used_ > 0) RemoveLast();
   settlement.reset();
   on_decided = nullptr;
+  add_last = nullptr;
   session = nullptr;
   place = nullptr;
 }
@@ -47,6 +48,7 @@ void CallSession::Submit(CheckCall& call) {
   }
   call.undecided = checks;
   call.batch = &batch_;
+  const bool may_add = call.add_last != nullptr;
   for (std::size_t i = 0; i < checks; ++i) {  // The last batch may end the call.
     CheckCall::Part& part = call.part(i);
     if (part.check.own_limits() == 0) AddCounted(services().identifier(), part.check);
@@ -55,6 +57,8 @@ void CallSession::Submit(CheckCall& call) {
     batch_.parts[batch_.size++] = &part;
     if (batch_.size == batch_.parts.size()) DecideBatch();
   }
+  // Requests behind it see what it adds, unless its store answers later.
+  if (may_add) DecideBatch();
 }
 
 void CallSession::DecideBatch() {
@@ -66,11 +70,12 @@ void CallSession::DecideBatch() {
   for (std::size_t i = 0; i < batch_.size; ++i) {
     CheckCall::Part& part = *batch_.parts[i];
     CheckCall& call = part.call;
-    if (part.check.pending()) {
-      if (call.session == nullptr) Await(call);
-    } else if (TakeDecision(part)) {
+    if (!part.check.pending() && TakeDecision(part)) {
       Finish(call);
       call.GiveBack();
+    } else if (call.session == nullptr &&
+               (part.check.pending() || call.part(call.size() - 1).check.pending())) {
+      Await(call);
     }
   }
   batch_.size = 0;
@@ -86,7 +91,18 @@ bool CallSession::TakeDecision(CheckCall::Part& part) {
   CheckCall& call = part.call;
   call.batch->services.CountAnswer(call.batch->protocol, part.check);
   if (call.on_decided != nullptr) call.on_decided(part);
-  return --call.undecided == 0;
+  if (--call.undecided > 0) return false;
+  if (call.add_last == nullptr || !std::exchange(call.add_last, nullptr)(call)) return true;
+  CheckCall::Part& last = call.part(call.size() - 1);
+  last.check.timeout = part.check.timeout;
+  last.check.on_done = DecidedLater;
+  last.check.context = &last;
+  call.undecided = 1;
+  if (call.session != nullptr) call.session->CallsBegan(1);
+  limiter::CheckRequest* const check = &last.check;
+  ServerServices& services = call.batch->services;
+  services.limiter().DecideBatch({&check, 1}, services.now());
+  return !check->pending() && TakeDecision(last);
 }
 
 void CallSession::DecidedLater(limiter::CheckRequest& /*check*/, void* context) {

@@ -66,6 +66,9 @@ struct CheckCall {
   /// Runs for each check as soon as it is decided (nullable). What the decision points to is gone
   /// when the next check of the call is decided.
   void (*on_decided)(Part& part) = nullptr;
+  /// Runs once, when all checks are decided, and may add one that depends on them (nullable).
+  /// False: it has added none.
+  bool (*add_last)(CheckCall& call) = nullptr;
 
   // ---- For CallSession.
   CheckBatch* batch = nullptr;        ///< Set when the checks are submitted.

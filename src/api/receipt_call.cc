@@ -21,6 +21,13 @@ bool IsMeasured(const CheckCall::Part& part, std::size_t i) {
   return any_by_attribute ? !cost.attribute.empty() : !cost.constant.has_value();
 }
 
+// False: the settlement leaves slots alone, or there are none.
+bool AddSlots(CheckCall& call) {
+  if (call.settlement->AddSlots(call.Add().check)) return true;
+  call.RemoveLast();
+  return false;
+}
+
 }  // namespace
 
 bool AppendReceiptOf(CheckCall::Part& part, WallTime now, ReceiptSigner& receipts,
@@ -63,8 +70,15 @@ std::span<const std::string> KnownQuantities(const Snapshot<match::RuleSet>& rul
 void AddSettlement(ReceiptSettlement settlement, CheckCall& call) {
   call.settlement = std::make_unique<ReceiptSettlement>(std::move(settlement));
   call.on_decided = [](CheckCall::Part& part) { part.call.settlement->TakeResults(part.check); };
-  if (!call.settlement->AddAdjustments(call.Add().check)) call.RemoveLast();
-  if (!call.settlement->AddSlots(call.Add().check)) call.RemoveLast();
+  if (call.settlement->AddAdjustments(call.Add().check)) {
+    // A settlement that does not hold is not the end of the call.
+    call.add_last = [](CheckCall& adjusted) {
+      return !ProblemOfSettlement(adjusted) && AddSlots(adjusted);
+    };
+    return;
+  }
+  call.RemoveLast();
+  AddSlots(call);
 }
 
 Problem ProblemOf(const limiter::SettlementRefusal& refusal) {

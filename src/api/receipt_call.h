@@ -28,7 +28,8 @@ bool AppendReceiptOf(CheckCall::Part& part, WallTime now, ReceiptSigner& receipt
 /// Returns the quantities that the rules know; `rules` may be empty.
 [[nodiscard]] std::span<const std::string> KnownQuantities(const Snapshot<match::RuleSet>& rules);
 
-/// Adds the checks of a settlement to a call, which keeps it until the reply.
+/// Adds the checks of a settlement to a call, which keeps it until the reply. Slots are released or
+/// renewed afterwards, if it holds.
 void AddSettlement(limiter::ReceiptSettlement settlement, CheckCall& call);
 
 /// Returns why a settlement was refused before it was submitted.

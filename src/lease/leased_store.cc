@@ -1,6 +1,7 @@
 #include "lease/leased_store.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -133,22 +134,30 @@ LeasedStore::Attempt LeasedStore::TryOne(StoreCall& call) {
 
 LeasedStore::Attempt LeasedStore::TryAll(StoreCall& call) {
   const SteadyTime now = options_.now();
+  std::bitset<kMaxLimitsPerCall> to_fetch;
+  Attempt attempt = Attempt::kAnswered;
+  bool allowed = true;
   for (std::size_t i = 0; i < call.uses.size(); ++i) {
     KeyUse& use = call.uses[i];
     const SpendResult spent =
         table_.Spend(use.key, *use.limit, use.cost, now, SpendAttempt::kNew, use.series);
-    if (spent.fetch_ahead || spent.decision == LeaseDecision::kNeedsLease) FetchAhead(use);
+    to_fetch[i] = spent.fetch_ahead || spent.decision == LeaseDecision::kNeedsLease;
     SetVerdict(use, spent);
     if (spent.decision == LeaseDecision::kAllowed) continue;
     for (std::size_t taken = 0; taken < i; ++taken) {
       table_.Unspend(call.uses[taken].key, call.uses[taken].cost);
     }
+    allowed = false;
     const bool denied = spent.decision == LeaseDecision::kDenied && FillOthers(call, i, now);
-    if (denied) SetOutcome(call, false);
-    return denied ? Attempt::kAnswered : Attempt::kNeedsStore;
+    if (!denied) attempt = Attempt::kNeedsStore;
+    break;
   }
-  SetOutcome(call, true);
-  return Attempt::kAnswered;
+  if (attempt == Attempt::kAnswered) SetOutcome(call, allowed);
+  // At the end: a request reports what is spent, and that can't be taken back.
+  for (std::size_t i = 0; i < call.uses.size(); ++i) {
+    if (to_fetch[i]) FetchAhead(call.uses[i]);
+  }
+  return attempt;
 }
 
 // A denial reports the remaining units of every limit. Returns whether the table knows them.

@@ -210,6 +210,19 @@ TEST_F(LeasedStoreTest, ACallThatOneLimitDeniesTakesNothingFromTheOther) {
   EXPECT_EQ(table_.StatsApprox().outstanding, held);
 }
 
+TEST_F(LeasedStoreTest, ACallThatTheStoreDecidesTakesNothingThatIsHeld) {
+  AskAndPump({&plenty_});
+  const int calls = store_.calls;
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t held = table_.StatsApprox().outstanding;
+    EXPECT_FALSE(Ask({&plenty_, &scarce_}).at_once()) << "nothing is held of one";
+    EXPECT_EQ(table_.StatsApprox().outstanding, held);
+    EXPECT_TRUE(Ask({&plenty_}).at_once());
+  }
+  EXPECT_GT(store_.calls, calls + 17) << "more of both was fetched meanwhile";
+  store_.Pump();
+}
+
 TEST_F(LeasedStoreTest, HeldTokensAreSpentWhileTheStoreFails) {
   AskAndPump({&plenty_});
   store_.fails = true;

@@ -38,6 +38,8 @@ def main():
             status, answer = post(choices.choice(ports), "check", body)
         except (OSError, http.client.HTTPException):
             continue  # The server was killed: who knows.
+        if status == 503:
+            continue  # The store was not there, or did not answer in time: who knows.
         if status != 200:
             note(call=call, step="denied" if status == 429 else f"failed with {status}: {answer}", tokens=0)
             continue
@@ -52,7 +54,8 @@ def main():
                 if choices.random() < 0.3:
                     post(choices.choice(ports), "settle", {"receipt": receipt, "use": {"output_tokens": real // 2}, "partial": True})
                 status, answer = post(choices.choice(ports), "settle", {"receipt": receipt, "use": {"output_tokens": real}})
-                break
+                if status != 503:
+                    break
             except (OSError, http.client.HTTPException):
                 pass  # Another server, and the same again.
         note(call=call, step="settled" if status == 200 else f"failed with {status}: {answer}", tokens=real)

@@ -113,6 +113,8 @@ TEST_F(ReserveCommandsTest, AnExtendedCallKeepsItsSlotAndGetsAReceiptToGoOnWith)
   EXPECT_THAT(reply, StartsWith("*2\r\n:1\r\n"));
   const std::string extended = LastText(reply);
   EXPECT_NE(extended, receipt);
+  EXPECT_THAT(Send("SLUICE.SETTLE " + receipt), HasSubstr("was extended"));
+  EXPECT_THAT(Send("SLUICE.CANCEL " + receipt), HasSubstr("was extended"));
   services_.clock.Advance(std::chrono::minutes(40));
   EXPECT_THAT(Send("SLUICE.SETTLE " + extended), StartsWith("*4\r\n:0\r\n:0\r\n:1\r\n"));
 }
@@ -149,6 +151,40 @@ TEST_F(ReserveCommandsTest, AReceiptIsGoodAtOtherServersWithTheSecretOnly) {
   RespSession session(other, transport_, {.address = "127.0.0.1", .is_local = true});
   session.Receive("SLUICE.SETTLE " + ReceiptOf(kHundred) + "\r\n");
   EXPECT_THAT(session.output(), StartsWith("-ERR INVALID_RECEIPT: "));
+}
+
+TEST_F(ReserveCommandsTest, ASettlementThatFailsKeepsTheSlotUntilItIsRepeated) {
+  const std::string receipt = ReceiptOf(kHundred);
+  store_.failure = ErrorCode::kStoreUnavailable;
+  EXPECT_THAT(Send("SLUICE.SETTLE " + receipt + " output_tokens 7"), StartsWith("-"));
+  store_.failure.reset();
+  EXPECT_THAT(Send("SLUICE.SETTLE " + receipt + " output_tokens 7"),
+              StartsWith("*4\r\n:0\r\n:0\r\n:1\r\n"));
+}
+
+TEST_F(ReserveCommandsTest, ARequestBehindASettlementSeesItsSlot) {
+  const std::string first = ReceiptOf(kHundred);
+  const std::string second = ReceiptOf(kHundred);
+  EXPECT_THAT(Reserve(kHundred), HasSubstr("$8\r\nparallel\r\n"));
+  const std::string replies =
+      Send("SLUICE.SETTLE " + first + "\r\nSLUICE.RESERVE api_key a model gpt-5 USE " +
+           std::string(kHundred));
+  EXPECT_THAT(replies, HasSubstr("*11\r\n:1\r\n"));
+}
+
+TEST_F(ReserveCommandsTest, ASessionMayEndBetweenASettlementAndItsSlots) {
+  const std::string receipt = ReceiptOf(kHundred);
+  store_.answers_later = true;
+  {
+    RespSession session(loop_, transport_, {.address = "127.0.0.1", .is_local = true});
+    session.Receive("SLUICE.SETTLE " + receipt + "\r\n");
+    store_.Answer(1);
+    EXPECT_EQ(store_.waiting(), 1U) << "the slot";
+  }
+  store_.Answer(1);
+  store_.answers_later = false;
+  EXPECT_THAT(Send("SLUICE.SETTLE " + receipt), StartsWith("*4\r\n:0\r\n:0\r\n:0\r\n"))
+      << "it is released";
 }
 
 TEST_F(ReserveCommandsTest, RepliesThatWaitKeepTheirOrder) {

@@ -40,8 +40,8 @@ class SluiceLimiter(_PROXY_MaxParallelRequestsHandler_v3):
     # Whether calls pass while Sluice does not answer.
     fails_open = os.environ.get("SLUICE_ON_FAILURE", "closed") == "open"
 
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
+    def __init__(self, internal_usage_cache):  # litellm looks at the names of arguments.
+        super().__init__(internal_usage_cache)
         self.reservations = {}  # By litellm's id of the call.
 
     async def async_pre_call_hook(self, user_api_key_dict, cache, data, call_type, endpoint_type=None):

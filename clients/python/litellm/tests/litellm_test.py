@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -61,6 +62,7 @@ general_settings: {{ custom_auth: keys_for_test.authenticate }}
         environment = os.environ | {
             "PYTHONPATH": f"{PACKAGE}:{folder}", "SLUICE_URL": f"sluice://127.0.0.1:{sluice.resp if sluice else 1}",
             "SLUICE_OUTPUT_TOKENS": "100", "LITELLM_LIMITS": json.dumps(limits or {}), "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LITELLM_MASTER_KEY": f"sk-{secrets.token_hex(32)}",  # It does not start without one; nobody uses it.
         }  # fmt: skip
         self.log = open(Path(folder) / f"log-{self.port}", "w+", encoding="utf-8")
         command = [sys.executable, "-c", "from litellm import run_server; run_server()", "--config", config, "--host", "127.0.0.1"]
