@@ -197,6 +197,22 @@ class Metrics(ServerTest):
             self.assertEqual(server.request("PUT", f"/admin/v1/entries/{name}", entry).status, 200)
         self.read(server)
 
+    def provoke_penalties(self):
+        penalty = "penalty: { after: { denials: 2, within: 1h }, steps: 1h"
+        rules = f"""rules:
+  - {{ id: blocking, match: {{ api_key: bad }}, limit: 1/day, {penalty} }} }}
+  - {{ id: reporting, match: {{ api_key: odd }}, limit: 1/day, {penalty}, shadow: true }} }}
+"""
+        server = self.serve("--state-dir", self.folder / "penalties", rules=rules)
+        for key, mode in (("bad", "enforced"), ("odd", "shadow")):
+
+            def is_penalized(key=key, mode=mode):
+                server.check(key)
+                return server.metric("rate_limiter_penalized_calls_total", mode=mode) > 0
+
+            wait_until(is_penalized)
+        self.read(server)
+
     def provoke_admin_listener(self):
         server = self.serve("--admin", "127.0.0.1:0", rules=RULES)
         for _ in range(2):  # The second page has the connection of the first.
