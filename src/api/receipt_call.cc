@@ -71,6 +71,7 @@ void AddSettlement(ReceiptSettlement settlement, CheckCall& call) {
   call.settlement = std::make_unique<ReceiptSettlement>(std::move(settlement));
   call.on_decided = [](CheckCall::Part& part) { part.call.settlement->TakeResults(part.check); };
   if (call.settlement->AddAdjustments(call.Add().check)) {
+    if (!call.settlement->changes_slots()) return;
     // A settlement that does not hold is not the end of the call.
     call.add_last = [](CheckCall& adjusted) {
       return !ProblemOfSettlement(adjusted) && AddSlots(adjusted);

@@ -227,8 +227,13 @@ bool ReceiptSettlement::AddAdjustments(CheckRequest& check) const {
   return !adjustments_.empty();
 }
 
+bool ReceiptSettlement::changes_slots() const {
+  return on_slots_ != Operation::kCheck &&
+         std::any_of(receipt_.taken.begin(), receipt_.taken.end(), IsSlot);
+}
+
 bool ReceiptSettlement::AddSlots(CheckRequest& check) const {
-  if (on_slots_ == Operation::kCheck) return false;
+  if (!changes_slots()) return false;
   check.operation = on_slots_;
   for (const TakenLimit& taken : receipt_.taken) {
     if (!IsSlot(taken)) continue;

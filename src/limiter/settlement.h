@@ -110,6 +110,7 @@ class ReceiptSettlement {
   /// False: there are none, and the check is not needed.
   [[nodiscard]] bool AddAdjustments(CheckRequest& check) const;
   [[nodiscard]] bool AddSlots(CheckRequest& check) const;
+  [[nodiscard]] bool changes_slots() const;
 
   /// Records the results of those checks.
   void TakeResults(const CheckRequest& check);

@@ -1,12 +1,9 @@
 """A real litellm proxy with Sluice as its limiter, between clients and a provider of this test.
 
-    PYTHONPATH=tests SLUICE=build/release/bin/sluice python3 -B clients/python/litellm/tests/litellm_test.py
-
-needs a Python with `litellm[proxy]`; without it, everything is skipped.
+    ./dev test-clients litellm
 """
 
 import hashlib
-import importlib.util
 import json
 import os
 import secrets
@@ -53,11 +50,11 @@ model_list:
   - model_name: small
     litellm_params: {{ model: openai/small, api_base: "http://127.0.0.1:{provider.port}/v1", api_key: none, max_retries: 0 }}
 router_settings: {{ num_retries: 0 }}
-general_settings: {{ custom_auth: keys_for_test.authenticate }}
+general_settings: {{ custom_auth: any_key.authenticate }}
 {callbacks}
 """, encoding="utf-8")  # fmt: skip
         # It looks for modules of its configuration beside it.
-        (Path(folder) / "keys_for_test.py").write_text(Path(__file__).with_name("keys_for_test.py").read_text(encoding="utf-8"))
+        (Path(folder) / "any_key.py").write_text(Path(__file__).with_name("any_key.py").read_text(encoding="utf-8"))
         self.port = free_port()
         environment = os.environ | {
             "PYTHONPATH": f"{PACKAGE}:{folder}", "SLUICE_URL": f"sluice://127.0.0.1:{sluice.resp if sluice else 1}",
@@ -90,7 +87,6 @@ general_settings: {{ custom_auth: keys_for_test.authenticate }}
         return http1.request(self.port, "POST", "/v1/chat/completions", body, headers, timeout=120)
 
 
-@unittest.skipUnless(importlib.util.find_spec("litellm"), "litellm is not installed")
 class LitellmTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
