@@ -50,7 +50,8 @@ rules:
 class ProviderStyleTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(LoadRules(live_, "rules.yaml", kProviderRules, kDecided).outcome, LoadOutcome::kActivated);
+    ASSERT_EQ(LoadRules(live_, "rules.yaml", kProviderRules, kDecided).outcome,
+              LoadOutcome::kActivated);
   }
   void Decide(std::int64_t input, std::int64_t output) {
     check_.Clear();

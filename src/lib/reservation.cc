@@ -26,10 +26,8 @@ using store::Operation;
 constexpr Micros kLifetime = std::chrono::hours(1);
 
 ReceiptContents ContentsOf(CheckRequest& check, WallTime now) {
-  ReceiptContents contents{.expires = now + kLifetime,
-                           .first_id = RandomId(),
-                           .taken = {},
-                           .is_by_quantity = true};
+  ReceiptContents contents{
+      .expires = now + kLifetime, .first_id = RandomId(), .taken = {}, .is_by_quantity = true};
   for (const UsedQuantity& used : check.GatherQuantities()) {
     contents.used.push_back({std::string(used.name), used.amount});
   }
@@ -37,16 +35,16 @@ ReceiptContents ContentsOf(CheckRequest& check, WallTime now) {
     if (!limiter::IsSettleable(check, i)) continue;
     const store::KeyUse& use = check.uses()[i];
     const match::MatchedLimit& matched = check.matched(i);
-    limiter::TakenLimit& taken = contents.taken.emplace_back(limiter::TakenLimit{
-        .scope = std::string(use.key.scope),
-        .tag = std::string(use.key.tag),
-        .rest = std::string(use.key.rest),
-        .limit = *use.limit,
-        .receipt = use.receipt,
-        .max_settlement = rules::MaxSettlementOf(matched.limit, *use.limit),
-        .scale = matched.limit->scale,
-        .shadow = use.mode == Mode::kShadow,
-        .id = contents.first_id + contents.taken.size()});
+    limiter::TakenLimit& taken = contents.taken.emplace_back(
+        limiter::TakenLimit{.scope = std::string(use.key.scope),
+                            .tag = std::string(use.key.tag),
+                            .rest = std::string(use.key.rest),
+                            .limit = *use.limit,
+                            .receipt = use.receipt,
+                            .max_settlement = rules::MaxSettlementOf(matched.limit, *use.limit),
+                            .scale = matched.limit->scale,
+                            .shadow = use.mode == Mode::kShadow,
+                            .id = contents.first_id + contents.taken.size()});
     if (matched.count != nullptr) taken.count = *matched.count;
   }
   return contents;
@@ -77,8 +75,7 @@ Reservation& Reservation::operator=(Reservation&&) noexcept = default;
 Reservation::~Reservation() = default;
 
 Result<RuleDecision> Limiter::Reserve(const Rules& rules, std::span<const Attribute> attributes,
-                                      std::span<const UsedQuantity> use,
-                                      Reservation& reservation) {
+                                      std::span<const UsedQuantity> use, Reservation& reservation) {
   reservation = {};
   RulesOfThread& of_thread = RulesOfThread::For(rules.impl_->live, rules.impl_);
   CheckRequest& check = of_thread.check;
@@ -109,8 +106,8 @@ Result<std::size_t> Limiter::Impl::RunSettlement(ReceiptSettlement& settlement) 
   CheckRequest adjustments;
   CheckRequest slots;
   for (CheckRequest* const check : {&adjustments, &slots}) {
-    const bool is_needed = check == &adjustments ? settlement.AddAdjustments(*check)
-                                                 : settlement.AddSlots(*check);
+    const bool is_needed =
+        check == &adjustments ? settlement.AddAdjustments(*check) : settlement.AddSlots(*check);
     if (!is_needed) continue;
     limiter.Decide(*check, clock.Now());
     if (check->ruling != Ruling::kDecided) return ToError(check->error);

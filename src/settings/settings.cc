@@ -254,7 +254,8 @@ constexpr auto kMainSettings = std::to_array<Setting>({
      "unix:/path, or none.",
      kAddresses<&Config::http>},
     {"http.headers", "", "STYLE",
-     "Rate limit headers of responses: x-ratelimit, draft-6, draft-7, draft-10, openai, anthropic or none.",
+     "Rate limit headers of responses: x-ratelimit, draft-6, draft-7, draft-10, openai, anthropic "
+     "or none.",
      kField<&Config::http, &HttpSettings::headers>},
     {"http.retry_after_jitter", "", "PERCENT",
      "Random addition to Retry-After, so that denied clients don't return at the same time.",

@@ -106,7 +106,8 @@ class LimiterServiceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(
-        LoadRules(server_.services.rules(), "rules.yaml", kLimiterRules, server_.services.now()).outcome,
+        LoadRules(server_.services.rules(), "rules.yaml", kLimiterRules, server_.services.now())
+            .outcome,
         LoadOutcome::kActivated);
   }
   const Answer& Ask(const std::string& method, std::string_view message) {
