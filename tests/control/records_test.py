@@ -186,7 +186,8 @@ class Fleet(RecordsTest):
         servers = self.start_three()
         servers[0].request("PUT", "/admin/enforcement", '{"enforcement":"off"}')
         self.set(servers[1], "shadow")
-        self.wait_for(servers[0], "shadow")
+        for server in (servers[0], servers[2]):
+            self.wait_for(server, "shadow")
         servers[2].request("PUT", "/admin/enforcement", '{"enforcement":"on"}')
         self.assertEqual(self.enforcement(servers[2]), "on")
         self.assertEqual(self.enforcement(servers[1]), "shadow")
