@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <sluice/decision.h>
+
 #include "algo/operations.h"
 #include "base/wide_math.h"
 
@@ -70,6 +72,20 @@ inline WallTime FreshAt(const LimitNumbers& limit, const State& state) {
 inline void Take(const LimitNumbers& limit, State& state, std::int64_t cost) {
   const std::int64_t most = (state.value - kLowest) / limit.rate_den;
   state.value = cost <= most ? state.value - cost * limit.rate_den : kLowest;
+}
+
+/// Returns the verdict of a check that was decided, given the state after it. The cost is between 1
+/// and the cap.
+inline Verdict VerdictOf(const LimitNumbers& limit, WallTime now, const State& state,
+                         std::int64_t cost, bool allowed) {
+  Verdict verdict{.limit = limit.cap,
+                  .remaining = std::max(bucket::Left(limit, state), std::int64_t{0})};
+  if (!allowed) {
+    verdict.outcome = Outcome::kDenied;
+    verdict.retry_after = bucket::WaitFor(limit, now, state, cost);
+  }
+  verdict.reset_after = WaitUntil(now, bucket::FreshAt(limit, state));
+  return verdict;
 }
 
 struct Operations : DefaultOperations {

@@ -15,6 +15,12 @@ class SystemClock final : public Clock {
 /// The process-wide clock.
 const SystemClock& TheSystemClock();
 
+/// Returns the wall clock's time at about half the cost. Between two reads of the clock, at most a
+/// millisecond apart on each thread, it counts the processor's time stamps at a rate that is 0.2 %
+/// too low: the result is never ahead of the clock, and behind it by a few microseconds. Where the
+/// kernel itself does not trust the time stamps, it reads the clock.
+[[nodiscard]] WallTime FastWallTime() noexcept;
+
 class SteadyClock;
 
 /// A time for deadlines and durations. Unrelated to the date; a distinct type from WallTime.

@@ -1,5 +1,8 @@
 #include "base/clock.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "base/fake_clock.h"
@@ -18,6 +21,28 @@ TEST(SystemClockTest, ItReturnsTheSystemsTime) {
 TEST(SystemClockTest, ItsTimeIsInTheRangeThatLimitsHold) {
   EXPECT_GT(TheSystemClock().Now(), WallTime{});
   EXPECT_LT(TheSystemClock().Now(), kMaxTime);
+}
+
+TEST(FastWallTimeTest, ItIsNeverAheadOfTheClockNorGoesBack) {
+  // Long enough for several anchors.
+  const SteadyTime end = SteadyClock::Now() + std::chrono::milliseconds(20);
+  WallTime last{};
+  while (SteadyClock::Now() < end) {
+    const WallTime now = FastWallTime();
+    ASSERT_LE(now, TheSystemClock().Now());
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(FastWallTimeTest, ItFollowsTheClock) {
+  // A thread that is preempted in between sees a larger difference, so the smallest counts.
+  Micros least = std::chrono::hours(1);
+  for (int i = 0; i < 10'000; ++i) {
+    const WallTime before = TheSystemClock().Now();
+    least = std::min(least, before - FastWallTime());
+  }
+  EXPECT_LE(least, Micros{10});
 }
 
 TEST(SystemClockTest, ThereIsOneInstance) { EXPECT_EQ(&TheSystemClock(), &TheSystemClock()); }

@@ -4,13 +4,14 @@
 #include <cstring>
 #include <span>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
+#include "base/key_hash_aes.h"
 #include "base/random.h"
 
 namespace sluice {
+
+using key_hash::Load;
+using key_hash::LoadShort;
+
 namespace {
 
 __extension__ using UWide = unsigned __int128;
@@ -51,24 +52,6 @@ std::uint64_t RandomResidue() {
     const std::uint64_t candidate = RandomId() >> 3;
     if (candidate != 0 && candidate < kPrime) return candidate;
   }
-}
-
-template <typename T>
-T Load(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-// The bytes of a string of at most seven. Two loads that overlap beat a loop.
-std::uint64_t LoadShort(const char* bytes, std::size_t size) {
-  if (size >= 4) {
-    return Load<std::uint32_t>(bytes) | std::uint64_t{Load<std::uint32_t>(bytes + size - 4)}
-                                            << (8 * (size - 4));
-  }
-  std::uint64_t block = static_cast<unsigned char>(bytes[0]);
-  if (size >= 2) block |= std::uint64_t{Load<std::uint16_t>(bytes + size - 2)} << (8 * (size - 2));
-  return block;
 }
 
 // Calls `add` with each block of the string. The last one may be short; the string's length, which
@@ -128,8 +111,11 @@ KeyHasher::Lanes KeyHasher::SumOfAny(const Key& key) const {
   return total;
 }
 
-KeyHasher::KeyHasher(Method method) : use_aes_(method == Method::kFastest && ProcessorHasAes()) {
+KeyHasher::KeyHasher(Method method)
+    : use_aes_(method != Method::kPortable && ProcessorHasAes()),
+      hidden_(method == Method::kHidden) {
   FillRandom(std::as_writable_bytes(std::span(round_keys_)));
+  FillRandom(std::as_writable_bytes(std::span(part_masks_)));
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     const std::uint64_t point = RandomResidue();
     std::uint64_t power = 1;
@@ -150,55 +136,31 @@ KeyHash KeyHasher::ByPolynomial(const Key& key) const {
 
 #if defined(__x86_64__)
 
-namespace {
-
-// Absorbs a block into the state of the CBC-MAC.
-[[gnu::target("aes,sse4.1")]] inline __m128i Absorb(const __m128i* keys, std::size_t rounds,
-                                                    __m128i state, __m128i block) {
-  state = _mm_xor_si128(_mm_xor_si128(state, block), keys[0]);
-  for (std::size_t i = 1; i < rounds; ++i) state = _mm_aesenc_si128(state, keys[i]);
-  return _mm_aesenclast_si128(state, keys[rounds]);
-}
-
-[[gnu::target("aes,sse4.1")]] inline __m128i AbsorbPart(const __m128i* keys, std::size_t rounds,
-                                                        __m128i state, const char* at,
-                                                        std::size_t left) {
-  for (; left >= 16; at += 16, left -= 16) {
-    state = Absorb(keys, rounds, state, _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
-  }
-  if (left == 0) return state;
-  const std::uint64_t low = left >= 8 ? Load<std::uint64_t>(at) : LoadShort(at, left);
-  const std::uint64_t high = left > 8 ? Load<std::uint64_t>(at + left - 8) >> (8 * (16 - left)) : 0;
-  const __m128i block =
-      _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
-  return Absorb(keys, rounds, state, block);
-}
-
-}  // namespace
-
-[[gnu::target("aes,sse4.1")]] KeyHash KeyHasher::ByAes(const Key& key) const {
+[[gnu::target("aes,sse4.1")]] KeyHasher::Prefix KeyHasher::HashScope(std::string_view scope) const {
+  Prefix prefix{};
+  if (!use_aes_) return prefix;
   const auto* keys = reinterpret_cast<const __m128i*>(round_keys_.data());
-  // Most scopes are short, and share the first block with the lengths.
-  const std::size_t early = std::min(key.scope.size(), std::size_t{8});
-  const char* scope = key.scope.data();
-  std::uint64_t start = 0;
-  if (early == 8) {
-    start = Load<std::uint64_t>(scope);
-  } else if (early > 0) {
-    start = LoadShort(scope, early);
-  }
-  const __m128i first =
-      _mm_set_epi64x(static_cast<std::int64_t>(start), static_cast<std::int64_t>(LengthsOf(key)));
-  __m128i state = Absorb(keys, kRounds, _mm_setzero_si128(), first);
-  state = AbsorbPart(keys, kRounds, state, scope + early, key.scope.size() - early);
-  state = AbsorbPart(keys, kRounds, state, key.tag.data(), key.tag.size());
-  state = AbsorbPart(keys, kRounds, state, key.rest.data(), key.rest.size());
-  return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(state)) >> 3,
-          static_cast<std::uint64_t>(_mm_extract_epi64(state, 1)) >> 3};
+  const auto* masks = reinterpret_cast<const __m128i*>(part_masks_.data());
+  using key_hash::AbsorbPart;
+  const __m128i state = hidden_ ? AbsorbPart<kHiddenRounds>(keys, masks, _mm_setzero_si128(), scope)
+                                : AbsorbPart<kRounds>(keys, masks, _mm_setzero_si128(), scope);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(prefix.data()), state);
+  return prefix;
 }
+
+[[gnu::target("aes,sse4.1")]] KeyHash KeyHasher::ByAesAfter(const Prefix& prefix,
+                                                            const Key& key) const {
+  return hidden_ ? ByAesIn<kHiddenRounds>(prefix, key) : ByAesIn<kRounds>(prefix, key);
+}
+
+KeyHash KeyHasher::ByAes(const Key& key) const { return ByAesAfter(HashScope(key.scope), key); }
 
 #else
 
+KeyHasher::Prefix KeyHasher::HashScope(std::string_view /*scope*/) const { return {}; }
+KeyHash KeyHasher::ByAesAfter(const Prefix& /*prefix*/, const Key& key) const {
+  return ByPolynomial(key);
+}
 KeyHash KeyHasher::ByAes(const Key& key) const { return ByPolynomial(key); }
 
 #endif

@@ -35,9 +35,10 @@ double ChiSquare(const std::vector<int>& counts, double expected) {
 class KeyHashTest : public ::testing::TestWithParam<KeyHasher::Method> {};
 
 INSTANTIATE_TEST_SUITE_P(Methods, KeyHashTest,
-                         ::testing::Values(KeyHasher::Method::kFastest,
+                         ::testing::Values(KeyHasher::Method::kFastest, KeyHasher::Method::kHidden,
                                            KeyHasher::Method::kPortable),
                          [](const auto& method) {
+                           if (method.param == KeyHasher::Method::kHidden) return "Hidden";
                            return method.param == KeyHasher::Method::kFastest ? "Fastest"
                                                                               : "Portable";
                          });
@@ -48,6 +49,48 @@ TEST_P(KeyHashTest, EqualKeysHaveEqualHashes) {
   const std::string other = Text(50);
   EXPECT_EQ(hasher({.scope = one, .tag = one, .rest = one}),
             hasher({.scope = other, .tag = other, .rest = other}));
+}
+
+TEST_P(KeyHashTest, ThePrefixOfAScopeGivesTheSameHash) {
+  const KeyHasher hasher(GetParam());
+  for (const std::size_t size : {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100}) {
+    const std::string scope = Text(size);
+    const KeyHasher::Prefix prefix = hasher.HashScope(scope);
+    for (const std::size_t tag_size : {0, 1, 8, 15, 16, 17, 40}) {
+      const std::string tag = Text(tag_size);
+      for (const std::string& rest : {std::string(), std::string("x"), Text(16)}) {
+        const Key key{.scope = scope, .tag = tag, .rest = rest};
+        EXPECT_EQ(hasher(prefix, key), hasher(key)) << size << " " << tag_size;
+      }
+    }
+  }
+}
+
+// Parts of all lengths around a block, with bytes that look like padding.
+TEST_P(KeyHashTest, PartsDoNotRunIntoEachOther) {
+  const KeyHasher hasher(GetParam());
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::size_t count = 0;
+  const auto parts = [](std::size_t size) {
+    std::vector<std::string> all{std::string(size, '\0')};
+    if (size > 0) all.push_back(std::string(size - 1, '\0') + '\x80');
+    return all;
+  };
+  for (const std::size_t a : {0, 1, 15, 16, 17, 32}) {
+    for (const std::size_t b : {0, 1, 15, 16, 17, 32}) {
+      for (const std::size_t c : {0, 1, 15, 16, 17, 32}) {
+        for (const std::string& scope : parts(a)) {
+          for (const std::string& tag : parts(b)) {
+            for (const std::string& rest : parts(c)) {
+              seen.insert(Bits(hasher({.scope = scope, .tag = tag, .rest = rest})));
+              ++count;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), count);
 }
 
 TEST_P(KeyHashTest, TheHashDoesNotDependOnAddresses) {

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <sluice/limiter.h>
 
+#include "algo/bucket.h"
+#include "algo/shape.h"
 #include "base/clock.h"
 #include "base/key.h"
 #include "lib/limiter_parts.h"
@@ -17,6 +20,7 @@
 namespace sluice {
 namespace {
 
+using store::BucketCheck;
 using store::KeyUse;
 using store::Operation;
 using store::StoreCall;
@@ -102,14 +106,14 @@ void Limiter::Impl::Run(StoreCall& call) const {
   if (redis) {
     redis->Submit(call);
   } else {
-    call.now = clock.Now();
+    call.now = Now();
     memory->Submit(call);
   }
 }
 
 void Limiter::Impl::RunBatch(std::span<StoreCall* const> calls) const {
   if (redis) return redis->SubmitBatch(calls);
-  const WallTime now = clock.Now();
+  const WallTime now = Now();
   for (StoreCall* call : calls) call->now = now;
   memory->SubmitBatch(calls);
 }
@@ -137,8 +141,7 @@ Result<Limiter> Limiter::InMemory(const LimiterOptions& options) {
                                             .max_bytes = options.max_bytes,
                                             .keep_names = options.keep_names});
   if (!memory) return memory.error();
-  const Clock& clock = options.clock != nullptr ? *options.clock : TheSystemClock();
-  return Limiter(std::make_unique<Impl>(clock, std::move(*memory)));
+  return Limiter(std::make_unique<Impl>(options.clock, std::move(*memory)));
 }
 
 Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
@@ -146,16 +149,111 @@ Result<Limiter> Limiter::OnRedis(const RedisLimiterOptions& options) {
   if (!redis) return redis.error();
   auto memory = store::MemoryStore::Create({.max_keys = kKeysWithoutRedis});
   if (!memory) return memory.error();
-  return Limiter(std::make_unique<Impl>(TheSystemClock(), std::move(*memory), std::move(*redis)));
+  return Limiter(std::make_unique<Impl>(nullptr, std::move(*memory), std::move(*redis)));
 }
 
 Result<Decision> Limiter::Check(const NamedLimit& limit, std::string_view key, std::int64_t cost,
                                 LimitStatus* status) {
+  if (impl_->IsPlain(limit, key)) {
+    BucketCheck check{.limit = &limit.limit, .cost = cost, .now = impl_->Now()};
+    impl_->memory->CheckBucket(nullptr, {.scope = limit.name, .tag = key}, check);
+    if (check.done) {
+      const Verdict verdict = check.verdict();
+      if (status != nullptr) *status = {verdict, check.receipt()};
+      return Decision{.allowed = check.allowed, .tightest = verdict};
+    }
+  }
+  return impl_->CheckOne(limit, key, cost, status);
+}
+
+Result<Decision> Limiter::Impl::CheckOne(const NamedLimit& limit, std::string_view key,
+                                         std::int64_t cost, LimitStatus* status) const {
   KeyUse use = ToUse(limit, key, cost);
   StoreCall call{.uses = {&use, 1}};
-  impl_->Run(call);
+  Run(call);
   if (status != nullptr) *status = StatusOf(call, use);
   return DecisionOf(call, [&](std::size_t) { return limit.on_failure == FailureMode::kClosed; });
+}
+
+CheckResult Limiter::Impl::CheckUnprepared(const PreparedLimit& limit, std::string_view key,
+                                           std::int64_t cost) const {
+  LimitStatus status;
+  const Result<Decision> decision = CheckOne(limit.limit_, key, cost, &status);
+  if (!decision) return CheckResult(decision.error().code);
+  return {*decision, status};
+}
+
+inline CheckResult Limiter::Impl::ResultOf(const BucketCheck& check) noexcept {
+  return {check.allowed,
+          check.limit->shape(),
+          {.now = check.now.time_since_epoch().count(),
+           .at = check.at.time_since_epoch().count(),
+           .value = check.value,
+           .cost = check.cost}};
+}
+
+PreparedLimit Limiter::Prepare(NamedLimit limit) const {
+  PreparedLimit prepared(std::move(limit));
+  if (!impl_->IsPlain(prepared.limit_, {})) return prepared;
+  prepared.store_ = impl_->memory.get();
+  prepared.name_hash_ = impl_->memory->HashScope(prepared.limit_.name);
+  return prepared;
+}
+
+CheckResult Limiter::Check(const PreparedLimit& limit, std::string_view key, std::int64_t cost) {
+  if (limit.store_ == impl_->memory.get() && key.size() <= kMaxKeyBytes) {
+    BucketCheck check{.limit = &limit.limit_.limit, .cost = cost, .now = impl_->Now()};
+    impl_->memory->CheckBucket(&limit.name_hash_, {.scope = limit.limit_.name, .tag = key}, check);
+    if (check.done) return Impl::ResultOf(check);
+  }
+  return impl_->CheckUnprepared(limit, key, cost);
+}
+
+Result<std::size_t> Limiter::CheckBatch(const PreparedLimit& limit,
+                                        std::span<const std::string_view> keys,
+                                        std::span<CheckResult> results, std::int64_t cost) {
+  if (results.size() < keys.size()) {
+    return Error{ErrorCode::kInvalidOptions, "there must be a result for each key"};
+  }
+  constexpr std::size_t kPortion = store::MemoryStore::kBucketChecks;
+  const bool prepared = limit.store_ == impl_->memory.get();
+  const bool fit = std::all_of(keys.begin(), keys.end(),
+                               [](std::string_view key) { return key.size() <= kMaxKeyBytes; });
+  std::size_t allowed = 0;
+  std::array<BucketCheck, kPortion> checks;
+  std::array<Key, kPortion> full_keys;
+  for (std::size_t done = 0; done < keys.size(); done += kPortion) {
+    const auto portion = keys.subspan(done, std::min(kPortion, keys.size() - done));
+    if (prepared && fit) {
+      const WallTime now = impl_->Now();
+      for (std::size_t i = 0; i < portion.size(); ++i) {
+        full_keys[i] = {.scope = limit.limit_.name, .tag = portion[i]};
+        checks[i].limit = &limit.limit_.limit;
+        checks[i].cost = cost;
+        checks[i].now = now;
+      }
+      impl_->memory->CheckBuckets(&limit.name_hash_, std::span(full_keys).first(portion.size()),
+                                  checks);
+    }
+    for (std::size_t i = 0; i < portion.size(); ++i) {
+      results[done + i] = checks[i].done ? Impl::ResultOf(checks[i])
+                                         : impl_->CheckUnprepared(limit, portion[i], cost);
+      allowed += results[done + i].allowed() ? 1 : 0;
+    }
+  }
+  return allowed;
+}
+
+Verdict CheckResult::verdict() const noexcept {
+  if (form_ != Form::kBucket) return form_ == Form::kStatus ? status_.verdict : Verdict{};
+  const algo::State state{.at = WallTime{Micros{bucket_.at}}, .value = bucket_.value};
+  return algo::bucket::VerdictOf(algo::NumbersOf(shape_), WallTime{Micros{bucket_.now}}, state,
+                                 bucket_.cost, allowed_);
+}
+
+Receipt CheckResult::receipt() const noexcept {
+  if (form_ != Form::kBucket) return form_ == Form::kStatus ? status_.receipt : Receipt{};
+  return allowed_ ? Receipt{.amount = bucket_.cost, .at = WallTime{Micros{bucket_.at}}} : Receipt{};
 }
 
 Result<Decision> Limiter::Peek(const NamedLimit& limit, std::string_view key,
@@ -204,6 +302,12 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
   std::size_t allowed = 0;
   for (std::size_t done = 0; done < uses.size(); done += kOnStack) {
     const auto portion = uses.subspan(done, std::min(kOnStack, uses.size() - done));
+    if (const auto passed =
+            impl_->CheckBuckets(portion, decisions.subspan(done),
+                                statuses.empty() ? statuses : statuses.subspan(done))) {
+      allowed += *passed;
+      continue;
+    }
     for (std::size_t i = 0; i < portion.size(); ++i) Fill(portion[i], asked[i]);
     impl_->RunBatch({pointers.data(), portion.size()});
     for (std::size_t i = 0; i < portion.size(); ++i) {
@@ -216,6 +320,40 @@ Result<std::size_t> Limiter::CheckBatch(std::span<const LimitUse> uses,
       allowed += decision.allowed ? 1 : 0;
       if (!statuses.empty()) statuses[done + i] = StatusOf(calls[i], asked[i]);
     }
+  }
+  return allowed;
+}
+
+std::optional<std::size_t> Limiter::Impl::CheckBuckets(std::span<const LimitUse> uses,
+                                                       std::span<Decision> decisions,
+                                                       std::span<LimitStatus> statuses) const {
+  constexpr std::size_t kMost = store::MemoryStore::kBucketChecks;
+  const bool plain = std::all_of(uses.begin(), uses.end(), [&](const LimitUse& use) {
+    return use.mode == Mode::kEnforce && !use.count_denied && IsPlain(*use.limit, use.key);
+  });
+  if (!plain || uses.size() > kMost) return std::nullopt;
+  std::array<Key, kMost> keys;
+  std::array<BucketCheck, kMost> checks;
+  const WallTime now = Now();
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    keys[i] = {.scope = uses[i].limit->name, .tag = uses[i].key};
+    checks[i].limit = &uses[i].limit->limit;
+    checks[i].cost = uses[i].cost;
+    checks[i].now = now;
+  }
+  memory->CheckBuckets(nullptr, std::span(keys).first(uses.size()), checks);
+  std::size_t allowed = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    LimitStatus status;
+    if (checks[i].done) {
+      status = {checks[i].verdict(), checks[i].receipt()};
+      decisions[i] = {.allowed = checks[i].allowed, .tightest = status.verdict};
+    } else {
+      // The use is valid, so there is a decision.
+      decisions[i] = *CheckOne(*uses[i].limit, uses[i].key, uses[i].cost, &status);
+    }
+    allowed += decisions[i].allowed ? 1 : 0;
+    if (!statuses.empty()) statuses[i] = status;
   }
   return allowed;
 }
@@ -278,7 +416,7 @@ std::optional<KeyInfo> Limiter::Inspect(const NamedLimit& limit, std::string_vie
 
 bool Limiter::ForEachKey(const std::function<bool(const KeyInfo&)>& visit) const {
   if (impl_->redis) return false;
-  impl_->memory->Walk(impl_->clock.Now(), [&](const store::KeyState& key) {
+  impl_->memory->Walk(impl_->Now(), [&](const store::KeyState& key) {
     return visit({.name = key.name,
                   .id = key.id,
                   .limit = key.limit,

@@ -49,7 +49,7 @@ void Limiter::Impl::Decide(RulesOfThread& rules, Operation operation,
   store::Store& store = redis ? static_cast<store::Store&>(*redis) : *memory;
   limiter::Limiter limiter(store, redis ? memory.get() : nullptr, rules.reader, settings);
   if (redis) limiter.StartLocalFrom(&redis->leases());
-  limiter.Decide(check, clock.Now());
+  limiter.Decide(check, Now());
 }
 
 Result<RuleDecision> Limiter::Check(const Rules& rules, std::span<const Attribute> attributes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algo/bucket.h"
 #include "algo/state.h"
 #include "store/decide.h"
 #include "store/memory/table.h"
@@ -56,6 +57,28 @@ void MemoryStore::SubmitBatch(std::span<StoreCall* const> calls) noexcept {
     }
     calls = calls.subspan(batch.size());
   }
+}
+
+KeyHasher::Prefix MemoryStore::HashScope(std::string_view scope) const {
+  return table_->HashScope(scope);
+}
+
+void MemoryStore::CheckBucket(const KeyHasher::Prefix* prefix, const Key& key,
+                              BucketCheck& check) noexcept {
+  table_->CheckBucket(prefix, key, check);
+}
+
+void MemoryStore::CheckBuckets(const KeyHasher::Prefix* prefix, std::span<const Key> keys,
+                               std::span<BucketCheck> checks) noexcept {
+  table_->CheckBuckets(prefix, keys, checks);
+}
+
+Verdict BucketCheck::verdict() const {
+  return algo::bucket::VerdictOf(limit->numbers(), now, {.at = at, .value = value}, cost, allowed);
+}
+
+Receipt BucketCheck::receipt() const {
+  return allowed ? Receipt{.amount = cost, .at = at} : Receipt{};
 }
 
 void MemoryStore::Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const {

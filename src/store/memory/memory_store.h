@@ -58,6 +58,24 @@ struct MemoryStoreStats {
   }
 };
 
+/// An enforced check of one token bucket, with just what the decision needs. Other figures can be
+/// computed from the result.
+struct BucketCheck {
+  const Limit* limit = nullptr;  ///< Results are defined for token buckets only.
+  std::int64_t cost = 1;
+  WallTime now{};
+
+  /// Results. False: nothing was done, because the key is absent or not a plain bucket under the
+  /// limit's numbers, or the cost is not between 1 and the cap; submit a StoreCall instead.
+  bool done = false;
+  bool allowed = false;
+  WallTime at{};  ///< The bucket's time and value after the check (algo::State).
+  std::int64_t value = 0;
+
+  [[nodiscard]] Verdict verdict() const;
+  [[nodiscard]] Receipt receipt() const;
+};
+
 /// Keeps the state of keys in memory. Thread-safe; every call is done on return. Terminates the
 /// process if memory is exhausted in the middle of a call, because a half-done call can't be
 /// reported.
@@ -72,6 +90,16 @@ class MemoryStore final : public Store {
 
   Completion Submit(StoreCall& call) noexcept override;
   void SubmitBatch(std::span<StoreCall* const> calls) noexcept override;
+
+  /// Returns the hash of a scope, which speeds up checks of its keys and may be kept.
+  [[nodiscard]] KeyHasher::Prefix HashScope(std::string_view scope) const;
+
+  /// Run checks of buckets: one, or up to kBucketChecks, whose cache misses overlap. `prefix`, if
+  /// given, is HashScope of the scope of all keys.
+  static constexpr std::size_t kBucketChecks = 16;
+  void CheckBucket(const KeyHasher::Prefix* prefix, const Key& key, BucketCheck& check) noexcept;
+  void CheckBuckets(const KeyHasher::Prefix* prefix, std::span<const Key> keys,
+                    std::span<BucketCheck> checks) noexcept;
 
   /// Returns whether a key is active: not fresh.
   [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;

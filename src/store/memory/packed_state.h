@@ -58,6 +58,22 @@ class Cell {
     return form() != Form::kExtended && limit.shape() != 0 && shape() == limit.shape();
   }
   [[nodiscard]] algo::State State() const;
+  /// Time and value of a state in the form kPair, and their replacement.
+  [[nodiscard]] WallTime PairTime() const {
+    return WallTime{Micros{static_cast<std::int64_t>(a_ & Mask(kTimeBits))}};
+  }
+  [[nodiscard]] std::int64_t PairValue() const {
+    // Shifted up first, so that the shift down copies the sign.
+    const std::uint64_t high = b_ << (64 - kPairHighBits);
+    return (static_cast<std::int64_t>(high) >> (64 - kPairHighBits - kLowBits)) |
+           static_cast<std::int64_t>(a_ >> kTimeBits);
+  }
+  void SetPair(WallTime at, std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    a_ = static_cast<std::uint64_t>(at.time_since_epoch().count()) | (bits & Mask(kLowBits))
+                                                                         << kTimeBits;
+    b_ = (b_ & ~Mask(kShapeShift)) | (bits >> kLowBits & Mask(kPairHighBits));
+  }
   /// nullptr unless the form is kExtended.
   [[nodiscard]] ExtendedState* extended() const {
     return form() == Form::kExtended ? std::bit_cast<ExtendedState*>(a_) : nullptr;
@@ -108,17 +124,14 @@ static_assert(sizeof(Cell) == 32);
 inline algo::State Cell::State() const {
   if (form() == Form::kExtended) return extended()->state;
   algo::State state;
-  const std::uint64_t low = a_ >> kTimeBits;
   if (form() == Form::kPair) {
-    // Shifted up first, so that the shift down copies the sign.
-    const std::uint64_t high = b_ << (64 - kPairHighBits);
-    state.value = (static_cast<std::int64_t>(high) >> (64 - kPairHighBits - kLowBits)) |
-                  static_cast<std::int64_t>(low);
+    state.value = PairValue();
   } else {
+    const std::uint64_t low = a_ >> kTimeBits;
     state.value = static_cast<std::int64_t>((b_ & Mask(kCounterHighBits)) << kLowBits | low);
     state.previous = static_cast<std::int64_t>((b_ >> kCounterHighBits) & Mask(kCounterBits));
   }
-  state.at = WallTime{Micros{static_cast<std::int64_t>(a_ & Mask(kTimeBits))}};
+  state.at = PairTime();
   return state;
 }
 

@@ -13,6 +13,7 @@
 
 #include "algo/algorithm_info.h"
 #include "algo/bucket.h"
+#include "base/key_hash_aes.h"
 
 namespace sluice::store {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 // Approximate keys per segment when the store is full: enough for an even distribution, few enough
 // for short scans.
 constexpr std::size_t kKeysPerSegment = 4096;
-constexpr std::size_t kMinSegments = 64;
+constexpr std::size_t kMinSegments = 16;
 constexpr std::size_t kMaxSegments = 65536;
 constexpr std::size_t kMaxKeys = std::size_t{1} << 36;
 
@@ -35,35 +36,44 @@ constexpr std::size_t kMostReserve = std::size_t{16} << 20;
 // Calls with up to this many limits are evaluated without allocating.
 constexpr std::size_t kPartsOnStack = 8;
 
+// Checks and consumes from a bucket that is stored in its cell under the same numbers. The cost is
+// between 1 and the cap. Returns false, and does nothing, if the clock was set back. No division:
+// this is nearly all that most calls do.
+[[gnu::always_inline]] inline bool TakeFromCell(const LimitNumbers& limit, std::int64_t cost,
+                                                WallTime now, Cell& cell, bool& allowed,
+                                                algo::State& state) {
+  state.at = cell.PairTime();
+  if (now < state.at) return false;
+  state.value = cell.PairValue();
+  algo::bucket::Advance(limit, now, state);
+  const std::int64_t amount = cost * limit.rate_den;
+  allowed = amount <= state.value;
+  if (allowed) {
+    state.value -= amount;
+    cell.SetPair(state.at, state.value);
+  }
+  return true;
+}
+
 // Fast path of Decide for the usual call: an enforced check of a bucket that is stored in its cell
 // under the same numbers. Returns false, and does nothing, for everything else.
-bool CheckedInPlace(StoreCall& call, KeyUse& use, const KeyHash& hash, Cell& cell) {
+bool CheckedInPlace(StoreCall& call, KeyUse& use, Cell& cell) {
   const LimitNumbers& limit = use.limit->numbers();
   if (call.operation != Operation::kCheck || limit.algorithm != Algorithm::kTokenBucket ||
       use.mode != Mode::kEnforce || use.count_denied || use.only_looks || use.cost == 0 ||
-      !cell.IsInlineUnder(*use.limit)) {
+      use.cost > limit.cap || !cell.IsInlineUnder(*use.limit)) {
     return false;
   }
-  algo::State state = cell.State();
-  if (call.now < state.at) return false;
-  algo::bucket::Advance(limit, call.now, state);
-  const std::int64_t left = algo::bucket::Left(limit, state);
-  call.allowed = use.cost <= left;
-  use.receipt = {};
-  use.verdict = {.limit = limit.cap, .remaining = std::max(left, std::int64_t{0})};
-  if (call.allowed) {
-    state.value -= use.cost * limit.rate_den;
-    cell.TryPack(hash, *use.limit, state);
-    use.verdict.remaining = left - use.cost;
-    use.receipt = {.amount = use.cost, .at = state.at};
-  } else if (use.cost > limit.cap) {
-    use.verdict.outcome = Outcome::kNeverFits;
-    use.verdict.retry_after = kMaxWait;
-  } else {
-    use.verdict.outcome = Outcome::kDenied;
-    use.verdict.retry_after = algo::bucket::WaitFor(limit, call.now, state, use.cost);
-  }
-  use.verdict.reset_after = algo::WaitUntil(call.now, algo::bucket::FreshAt(limit, state));
+  algo::State state;
+  if (!TakeFromCell(limit, use.cost, call.now, cell, call.allowed, state)) return false;
+  const BucketCheck check{.limit = use.limit,
+                          .cost = use.cost,
+                          .now = call.now,
+                          .allowed = call.allowed,
+                          .at = state.at,
+                          .value = state.value};
+  use.verdict = check.verdict();
+  use.receipt = check.receipt();
   return true;
 }
 
@@ -180,25 +190,20 @@ inline void MemoryStore::Table::RunIn(Segment& segment, StoreCall& call, const K
   SweepIfDue(segment, call.now);
   call.ok = true;
   Cell* const cell = segment.Find(hash);
-  if (cell == nullptr || !CheckedInPlace(call, use, hash, *cell)) {
+  if (cell == nullptr || !CheckedInPlace(call, use, *cell)) {
     RunAlone(call, {segment, hash, cell});
   }
 }
 
 // A lookup has three dependent cache misses: the segment, the home's offset byte, and the cells.
-// Each is prefetched while later keys are hashed.
-void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
+// Each is prefetched for all keys while others are hashed. `hash_at(i)` returns the i-th hash.
+template <typename HashAt, typename Aims>
+inline void MemoryStore::Table::Prefetch(std::size_t count, const HashAt& hash_at,
+                                         Aims& aims) const {
   constexpr std::size_t kLead = 3;
-  struct Aim {
-    Segment* segment;
-    KeyHash hash;
-    std::uint32_t home;
-  };
-  std::array<Aim, kBatch> aims;
-  const std::size_t count = calls.size();
   for (std::size_t i = 0; i < count + 2 * kLead; ++i) {
     if (i < count) {
-      aims[i].hash = HashOf(calls[i]->uses[0].key);
+      aims[i].hash = hash_at(i);
       aims[i].segment = &SegmentOf(aims[i].hash);
       __builtin_prefetch(aims[i].segment, 1);
     }
@@ -211,11 +216,74 @@ void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
       aim.segment->PrefetchCells(aim.home);
     }
   }
-  for (std::size_t i = 0; i < count; ++i) {
+}
+
+void MemoryStore::Table::RunPlainChecks(std::span<StoreCall* const> calls) {
+  std::array<Aim, kBatch> aims;
+  Prefetch(calls.size(), [&](std::size_t i) { return HashOf(calls[i]->uses[0].key); }, aims);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
     calls[i]->affected = 0;
     calls[i]->pending = false;
     calls[i]->now = algo::ClampTime(calls[i]->now);
     RunIn(*aims[i].segment, *calls[i], aims[i].hash);
+  }
+}
+
+[[gnu::always_inline]] inline void MemoryStore::Table::CheckBucketIn(Segment& segment, KeyHash hash,
+                                                                     BucketCheck& check) {
+  const LimitNumbers& limit = check.limit->numbers();
+  const std::int64_t cost = check.cost;
+  const WallTime now = algo::ClampTime(check.now);
+  check.now = now;
+  check.done = false;
+  if (limit.algorithm != Algorithm::kTokenBucket || cost < 1 || cost > limit.cap) return;
+  const std::lock_guard lock(segment.lock);
+  SweepIfDue(segment, now);
+  Cell* const cell = segment.Find(hash);
+  if (cell == nullptr || !cell->IsInlineUnder(*check.limit)) return;
+  algo::State state;
+  check.done = TakeFromCell(limit, cost, now, *cell, check.allowed, state);
+  check.at = state.at;
+  check.value = state.value;
+}
+
+[[gnu::always_inline]] inline void MemoryStore::Table::CheckBucketOf(KeyHash hash,
+                                                                     BucketCheck& check) {
+  Segment& segment = SegmentOf(hash);
+  // While the lock is taken. A small table is in the cache: there it would only delay the lock.
+  if (segment_count_ > kMinSegments) segment.PrefetchCells(segment.PrefetchHome(hash));
+  CheckBucketIn(segment, hash, check);
+}
+
+// The whole check in one function: calls and copies would take as long as the hash.
+#if defined(__x86_64__)
+[[gnu::target("aes,sse4.1")]] void MemoryStore::Table::CheckBucketByAes(
+    const KeyHasher::Prefix& prefix, const Key& key, BucketCheck& check) {
+  CheckBucketOf(hasher_.HashHidden(prefix, key), check);
+}
+#else
+void MemoryStore::Table::CheckBucketByAes(const KeyHasher::Prefix& prefix, const Key& key,
+                                          BucketCheck& check) {
+  CheckBucketOf(hasher_(prefix, key), check);
+}
+#endif
+
+void MemoryStore::Table::CheckBucket(const KeyHasher::Prefix* prefix, const Key& key,
+                                     BucketCheck& check) {
+  if (prefix == nullptr) return CheckBucketOf(hasher_(key), check);
+  if (hasher_.is_hidden_aes()) return CheckBucketByAes(*prefix, key, check);
+  CheckBucketOf(hasher_(*prefix, key), check);
+}
+
+void MemoryStore::Table::CheckBuckets(const KeyHasher::Prefix* prefix, std::span<const Key> keys,
+                                      std::span<BucketCheck> checks) {
+  std::array<Aim, kBatch> aims;
+  const auto hash_at = [&](std::size_t i) {
+    return prefix != nullptr ? HashOf(*prefix, keys[i]) : HashOf(keys[i]);
+  };
+  Prefetch(keys.size(), hash_at, aims);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CheckBucketIn(*aims[i].segment, aims[i].hash, checks[i]);
   }
 }
 

@@ -27,7 +27,13 @@ class MemoryStore::Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
+  [[nodiscard]] KeyHasher::Prefix HashScope(std::string_view scope) const {
+    return hasher_.HashScope(scope);
+  }
   [[nodiscard]] KeyHash HashOf(const Key& key) const { return hasher_(key); }
+  [[nodiscard]] KeyHash HashOf(const KeyHasher::Prefix& prefix, const Key& key) const {
+    return hasher_(prefix, key);
+  }
 
   /// Number of plain checks whose cache misses overlap.
   static constexpr std::size_t kBatch = 16;
@@ -36,6 +42,9 @@ class MemoryStore::Table {
   void RunOne(StoreCall& call, const KeyHash& hash);
   void RunSeveral(StoreCall& call);
   void RunPlainChecks(std::span<StoreCall* const> calls);
+  void CheckBucket(const KeyHasher::Prefix* prefix, const Key& key, BucketCheck& check);
+  void CheckBuckets(const KeyHasher::Prefix* prefix, std::span<const Key> keys,
+                    std::span<BucketCheck> checks);
 
   [[nodiscard]] bool IsLive(const Key& key, WallTime now) const;
   void Walk(WallTime now, const std::function<bool(const KeyState&)>& visit) const;
@@ -65,6 +74,15 @@ class MemoryStore::Table {
     Cell* cell;  ///< nullptr if absent.
   };
 
+  /// The target of one check in a batch.
+  struct Aim {
+    Segment* segment;
+    KeyHash hash;
+    std::uint32_t home;
+  };
+  template <typename HashAt, typename Aims>
+  void Prefetch(std::size_t count, const HashAt& hash_at, Aims& aims) const;
+
   /// One use of a call with several keys.
   struct Part {
     KeyHash hash{};
@@ -82,6 +100,9 @@ class MemoryStore::Table {
   }
 
   void RunIn(Segment& segment, StoreCall& call, const KeyHash& hash);
+  void CheckBucketIn(Segment& segment, KeyHash hash, BucketCheck& check);
+  void CheckBucketOf(KeyHash hash, BucketCheck& check);
+  void CheckBucketByAes(const KeyHasher::Prefix& prefix, const Key& key, BucketCheck& check);
   /// Runs any operation on one key.
   void RunAlone(StoreCall& call, const Place& place);
   void RunParts(StoreCall& call, std::span<Part> parts);
@@ -189,7 +210,7 @@ class MemoryStore::Table {
   const std::size_t reserve_bytes_;     ///< Part of max_bytes for overflow keys only.
   const std::size_t max_caller_keys_;   ///< Part of max_keys for keys of kind kFromCaller.
   const std::size_t max_caller_bytes_;  ///< Part of max_bytes for those.
-  const KeyHasher hasher_;
+  const KeyHasher hasher_{KeyHasher::Method::kHidden};
   const KeyHasher id_hasher_;
   Cell* const cells_;
   const std::size_t cell_count_;
