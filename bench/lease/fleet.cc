@@ -11,13 +11,20 @@ namespace {
 using redis::testing::RedisCluster;
 using redis::testing::RedisServer;
 
-std::uint64_t CallsOf(const RedisServer& server) {
-  const resp::Reply reply = server.Do("INFO commandstats");
+// A number in the reply to INFO; 0 if it is not there.
+double InfoOf(const RedisServer& server, const std::string& section, std::string_view field) {
+  const resp::Reply reply = server.Do("INFO " + section);
   const std::string info(reply.value().text());
-  constexpr std::string_view kField = "cmdstat_evalsha:calls=";
-  const std::size_t at = info.find(kField);
-  if (at == std::string::npos) return 0;
-  return std::strtoull(info.c_str() + at + kField.size(), nullptr, 10);
+  const std::size_t at = info.find(field);
+  return at == std::string::npos ? 0 : std::strtod(info.c_str() + at + field.size(), nullptr);
+}
+
+std::uint64_t CallsOf(const RedisServer& server) {
+  return static_cast<std::uint64_t>(InfoOf(server, "commandstats", "cmdstat_evalsha:calls="));
+}
+
+double CpuOf(const RedisServer& server) {
+  return InfoOf(server, "cpu", "used_cpu_sys:") + InfoOf(server, "cpu", "used_cpu_user:");
 }
 
 }  // namespace
@@ -39,6 +46,13 @@ std::uint64_t Redis::Calls() {
   if (one_) return CallsOf(*one_);
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < RedisCluster::kPrimaries; ++i) sum += CallsOf(cluster_->node(i));
+  return sum;
+}
+
+double Redis::CpuSeconds() {
+  if (one_) return CpuOf(*one_);
+  double sum = 0;
+  for (std::size_t i = 0; i < RedisCluster::kPrimaries; ++i) sum += CpuOf(cluster_->node(i));
   return sum;
 }
 

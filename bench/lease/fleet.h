@@ -23,6 +23,8 @@ class Redis {
   /// Scripts that it has run so far: each is a call of the store, or several that travelled
   /// together.
   [[nodiscard]] std::uint64_t Calls();
+  /// The processor time that it has used so far, in seconds.
+  [[nodiscard]] double CpuSeconds();
 
  private:
   std::unique_ptr<redis::testing::RedisServer> one_;

@@ -29,6 +29,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::uint32_t kFewKeys = 4;
 constexpr std::uint32_t kManyKeys = 10'000;
+constexpr std::uint32_t kColdKeys = 100'000;
 /// Of calls on a schedule, in all: what a few cores manage also without leases.
 constexpr double kPerSecond = 10'000;
 
@@ -43,13 +44,15 @@ struct Traffic {
   bool zipf;
 };
 constexpr std::array kTraffics{Traffic{"hot", kHotLimit, kFewKeys, false},
-                               Traffic{"zipf", kZipfLimit, kManyKeys, true}};
+                               Traffic{"zipf", kZipfLimit, kManyKeys, true},
+                               Traffic{"uniform", kZipfLimit, kColdKeys, false}};
 
 /// What one way to decide came to.
 struct Line {
   std::string traffic, mode, store;
   std::size_t nodes = 0;
   double per_second = 0;  ///< As fast as it goes.
+  double redis_cpu = 0;   ///< Of Redis for each check, in µs, as fast as it goes.
   double p50 = 0;         ///< On a schedule, in µs; as are all that follow.
   double p99 = 0;
   double redis_share = 0;  ///< Calls of Redis for each check.
@@ -57,20 +60,30 @@ struct Line {
   std::int64_t over = 0;  ///< In all rounds.
 };
 
+/// Leased by exact.
+struct Ratio {
+  std::string traffic, store;
+  std::size_t nodes = 0;
+  double rate = 0;
+  double lower_quartile = 0;
+  double redis_cpu = 0;
+};
+
 class Bench {
  public:
   explicit Bench(const Options& options)
-      : rounds_(options.quick ? 1 : 3),
-        closed_(options.quick ? milliseconds(500) : milliseconds(2'000)),
-        open_(options.quick ? milliseconds(1'500) : milliseconds(5'000)),
+      : rounds_(options.quick ? 3 : 7),
+        closed_(options.quick ? milliseconds(400) : milliseconds(2'000)),
+        open_(options.quick ? milliseconds(1'000) : milliseconds(5'000)),
         json_(options.json) {}
 
   void Run() {
     std::printf("RESP, %zu connections, medians of %d rounds; k/s: as fast as it goes, %zu deep; ",
                 kConnections, rounds_, kDepth);
     std::printf("the rest: %.0f calls a second on a schedule\n", kPerSecond);
-    std::printf("hot: %u keys, 1.25 times their limits; zipf: %u keys, the first far over theirs\n",
+    std::printf("hot: %u keys, 1.25 times their limits; zipf: %u keys, the first far over theirs; ",
                 kFewKeys, kManyKeys);
+    std::printf("uniform: %u keys\n", kColdKeys);
     CompareModes();
     CompareWithMemory();
     RunOn(cores_);  // Where it was pinned to a part of them.
@@ -83,8 +96,8 @@ class Bench {
 
  private:
   void CompareModes() {
-    std::printf("\n  %-6s %5s %-8s %-7s %9s %9s %9s %12s %9s %6s\n", "", "nodes", "Redis", "",
-                "k/s", "p50 µs", "p99 µs", "Redis calls", "deficit", "over");
+    std::printf("\n  %-7s %5s %-8s %-7s %9s %9s %9s %9s %12s %9s %6s\n", "", "nodes", "Redis", "",
+                "k/s", "Redis µs", "p50 µs", "p99 µs", "Redis calls", "deficit", "over");
     Redis one(Redis::Kind::kOne);
     for (const std::size_t nodes : {1U, 2U, 4U}) CompareOn(one, "one", nodes);
     Redis cluster(Redis::Kind::kCluster);
@@ -109,7 +122,27 @@ class Bench {
         Print(line);
         lines_.push_back(line);
       }
+      Compare(rounds, lines_.back());
     }
+  }
+
+  // The ratios of all rounds, leased by exact.
+  void Compare(const std::array<std::vector<Line>, kModes.size()>& rounds, const Line& line) {
+    std::vector<double> rate;
+    std::vector<double> cpu;
+    for (std::size_t i = 0; i < rounds[0].size(); ++i) {
+      rate.push_back(rounds[1][i].per_second / rounds[0][i].per_second);
+      cpu.push_back(rounds[1][i].redis_cpu / rounds[0][i].redis_cpu);
+    }
+    std::sort(rate.begin(), rate.end());
+    Ratio ratio{line.traffic,          line.store, line.nodes, Median(rate),
+                rate[rate.size() / 4], Median(cpu)};
+    std::printf(
+        "  %-7s %5zu %-8s leased by exact: rate %.2fx (lower quartile %.2fx), CPU of Redis "
+        "%.2fx\n",
+        line.traffic.c_str(), line.nodes, line.store.c_str(), ratio.rate, ratio.lower_quartile,
+        ratio.redis_cpu);
+    ratios_.push_back(std::move(ratio));
   }
 
   Generator Load(const Fleet& fleet, const Traffic& traffic, const std::string& mode) const {
@@ -125,7 +158,9 @@ class Bench {
     Line line;
     Generator most = Load(fleet, traffic, mode);
     most.Closed(kDepth, closed_);  // So that few keys are new when it is measured.
+    const double cpu_before = redis.CpuSeconds();
     const Tally fast = most.Closed(kDepth, closed_);
+    line.redis_cpu = (redis.CpuSeconds() - cpu_before) * 1e6 / Answers(fast);
     line.per_second = Answers(fast) / Seconds(fast.took);
 
     Generator generator = Load(fleet, traffic, mode);
@@ -146,8 +181,8 @@ class Bench {
 
   static Line MedianOf(const std::vector<Line>& rounds) {
     Line middle;
-    for (double Line::* const figure :
-         {&Line::per_second, &Line::p50, &Line::p99, &Line::redis_share, &Line::deficit}) {
+    for (double Line::* const figure : {&Line::per_second, &Line::redis_cpu, &Line::p50, &Line::p99,
+                                        &Line::redis_share, &Line::deficit}) {
       std::vector<double> values;
       for (const Line& round : rounds) values.push_back(round.*figure);
       middle.*figure = Median(values);
@@ -157,9 +192,9 @@ class Bench {
   }
 
   static void Print(const Line& line) {
-    std::printf("  %-6s %5zu %-8s %-7s %9.1f %9.0f %9.0f %11.2f%% %8.3f%% %6lld\n",
+    std::printf("  %-7s %5zu %-8s %-7s %9.1f %9.2f %9.0f %9.0f %11.2f%% %8.3f%% %6lld\n",
                 line.traffic.c_str(), line.nodes, line.store.c_str(), line.mode.c_str(),
-                line.per_second / 1e3, line.p50, line.p99, 100 * line.redis_share,
+                line.per_second / 1e3, line.redis_cpu, line.p50, line.p99, 100 * line.redis_share,
                 100 * line.deficit, static_cast<long long>(line.over));
   }
 
@@ -194,11 +229,23 @@ class Bench {
       json.Key("redis").String(line.store);
       json.Key("mode").String(line.mode);
       json.Key("per_second").Double(line.per_second);
+      json.Key("redis_cpu_micros").Double(line.redis_cpu);
       json.Key("p50_micros").Double(line.p50);
       json.Key("p99_micros").Double(line.p99);
       json.Key("redis_calls_per_check").Double(line.redis_share);
       json.Key("deficit").Double(line.deficit);
       json.Key("over").Int(line.over);
+      json.EndObject();
+    }
+    json.EndArray().Key("ratios").BeginArray();
+    for (const Ratio& ratio : ratios_) {
+      json.BeginObject();
+      json.Key("traffic").String(ratio.traffic);
+      json.Key("nodes").Uint(ratio.nodes);
+      json.Key("redis").String(ratio.store);
+      json.Key("rate").Double(ratio.rate);
+      json.Key("rate_lower_quartile").Double(ratio.lower_quartile);
+      json.Key("redis_cpu").Double(ratio.redis_cpu);
       json.EndObject();
     }
     json.EndArray().Key("hot_keys").BeginObject();
@@ -229,6 +276,7 @@ class Bench {
   const std::string json_;
   Report report_;
   std::vector<Line> lines_;
+  std::vector<Ratio> ratios_;
   std::optional<Compared<Speed>> beside_memory_;
   std::vector<Neighbour> neighbours_;
 };

@@ -17,6 +17,7 @@ std::string Rules() {
   add("roomy", "1_000_000_000");
   add("hot", std::to_string(kHotLimit));
   add("zipf", std::to_string(kZipfLimit));
+  add("uniform", std::to_string(kZipfLimit));
   return rules;
 }
 

@@ -18,7 +18,7 @@ constexpr std::array kModes{"exact", "leased"};
 constexpr std::int64_t kHotLimit = 2'000;  ///< A second.
 constexpr std::int64_t kZipfLimit = 100;
 
-/// A rule for each traffic (roomy, hot, zipf) and mode: "hot-leased".
+/// A rule for each traffic (roomy, hot, zipf, uniform) and mode: "hot-leased".
 [[nodiscard]] std::string Rules();
 
 /// A SLUICE.CHECK that meets this rule only, of keys that nobody asked for before.

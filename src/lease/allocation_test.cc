@@ -97,7 +97,7 @@ class Node {
   SteadyTime now_{std::chrono::hours(5)};
   LaterStore store_;
   denial::DenialTable denials_;
-  LeaseTable table_{TableOptions{.max_keys = 1'000}, denials_};
+  LeaseTable table_{TableOptions{.max_keys = 1'000, .calls_before_lease = 0}, denials_};
   denial::DenialStore remembering_{store_,
                                    denials_,
                                    {.now = [this] { return now_; },

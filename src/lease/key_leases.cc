@@ -286,6 +286,10 @@ bool KeyLeases::holds_any() const {
                      [](const HeldLease& held) { return !held.empty(); });
 }
 
+bool KeyLeases::IsCold(SteadyTime now) const {
+  return in_flight_ == 0 && now - demand_.last() > KeyDemandSketch::kGap && !holds_any();
+}
+
 bool KeyLeases::Forgettable(SteadyTime now) const {
   constexpr Micros kMemory = std::chrono::seconds(1);
   return in_flight_ == 0 && now >= exact_until_ && now - demand_.last() >= kMemory && !holds_any();

@@ -48,6 +48,8 @@ class KeyLeases {
   algo::lease::Request TakeReturns() { return {.reports = TakeReports()}; }
 
   [[nodiscard]] bool holds_any() const;
+  /// Returns whether nothing is held or requested, and the last call was a while ago.
+  [[nodiscard]] bool IsCold(SteadyTime now) const;
   /// Returns whether the state of the key can be dropped without loss.
   [[nodiscard]] bool Forgettable(SteadyTime now) const;
 

@@ -55,6 +55,12 @@ class LeaseTable::Shard {
     return nullptr;
   }
 
+  /// Returns whether nothing is held or requested of the key, nor was it called just now.
+  bool IsCold(const KeyHash& hash, SteadyTime now) {
+    const Entry* const entry = Find(hash);
+    return entry == nullptr || entry->leases.IsCold(now);
+  }
+
   /// Returns nullptr if there is no room.
   Entry* FindOrMake(const KeyHash& hash, const Key& key, const Limit& limit, SteadyTime now) {
     Entry* entry = Find(hash);
@@ -92,6 +98,15 @@ class LeaseTable::Shard {
     const std::size_t places = std::max<std::size_t>(pool_.size() / kSweepParts, 1);
     for (std::size_t i = 0; i < places; ++i) ForgetNext(now);
     return let_go;
+  }
+
+  void SurrenderAll(const Sink& send) {
+    for (const std::uint32_t index : watched_) {
+      Entry& entry = pool_[index];
+      entry.leases.Surrender(entry.stats);
+      if (entry.leases.HasReturns())
+        send(entry.key.view(), *entry.limit, entry.leases.TakeReturns());
+    }
   }
 
   /// Adds the counters of its keys, including dropped ones.
@@ -181,17 +196,32 @@ LeaseTable::Shard& LeaseTable::ShardOf(const KeyHash& hash) const {
   return shards_[hash.high & (shard_count_ - 1)];
 }
 
+bool LeaseTable::MayLease(const Limit& limit) const {
+  const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
+  return !too_small && algo::InfoOf(limit.algorithm()).leasable;
+}
+
 SpendResult LeaseTable::Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
                               SpendAttempt attempt, std::uint32_t series) {
-  const bool too_small = limit.cap() < std::max(algo::lease::kSmallestLeased, 4 * nodes());
-  if (too_small || !algo::InfoOf(limit.algorithm()).leasable) return {};
+  if (!MayLease(limit)) return {};
   const KeyHash hash = hasher_(key);
   Shard& shard = ShardOf(hash);
   const std::lock_guard guard(shard.lock);
+  const bool at_once = attempt == SpendAttempt::kNew || attempt == SpendAttempt::kTry;
+  // A call that is only tried comes again, and is counted then.
+  if (at_once && options_.calls_before_lease > 0 && shard.IsCold(hash, now) &&
+      (attempt == SpendAttempt::kTry || !InDemand(hash, now))) {
+    return {};
+  }
   Entry* const entry = shard.FindOrMake(hash, key, limit, now);
   if (entry == nullptr) return {};
   entry->series = series;
   SpendResult spent = entry->leases.Peek(cost, now);
+  // Relaxed: a lease more or less while the process shuts down.
+  if (ended_.load(std::memory_order_relaxed) && at_once &&
+      spent.decision == LeaseDecision::kNeedsLease) {
+    return {};
+  }
   if (spent.decision == LeaseDecision::kNeedsLease && attempt != SpendAttempt::kAnswered &&
       IsDenied(key, limit, cost, now, attempt, spent)) {
     spent.decision = LeaseDecision::kDenied;
@@ -219,6 +249,14 @@ bool LeaseTable::IsDenied(const Key& key, const Limit& limit, std::int64_t cost,
   spent.still_missing = std::max(cost - denial.cost - spent.remaining, std::int64_t{0});
   return denial.advice == DenialAdvice::kDenied ||
          (denial.advice == DenialAdvice::kDue && attempt != SpendAttempt::kTry);
+}
+
+bool LeaseTable::CountDemand(const Key& key, const Limit& limit, SteadyTime now) {
+  if (!MayLease(limit) || ended_.load(std::memory_order_relaxed)) return false;
+  const KeyHash hash = hasher_(key);
+  Shard& shard = ShardOf(hash);
+  const std::lock_guard guard(shard.lock);
+  return shard.IsCold(hash, now) && InDemand(hash, now);
 }
 
 SpendResult LeaseTable::Peek(const Key& key, const Limit& limit, std::int64_t cost,
@@ -297,6 +335,14 @@ void LeaseTable::Recall(const Key& key, SteadyTime now, const Sink& send) {
   entry->leases.Recall(now, entry->stats);
   if (entry->leases.HasReturns())
     send(entry->key.view(), *entry->limit, entry->leases.TakeReturns());
+}
+
+void LeaseTable::EndLeasing(const Sink& send) {
+  ended_.store(true, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < shard_count_; ++i) {
+    const std::lock_guard guard(shards_[i].lock);
+    shards_[i].SurrenderAll(send);
+  }
 }
 
 void LeaseTable::Changed(const Key& key) {

@@ -18,6 +18,7 @@
 #include "base/key_hash.h"
 #include "base/metrics.h"
 #include "denial/denial_table.h"
+#include "lease/key_demand.h"
 
 namespace sluice::lease {
 
@@ -26,6 +27,9 @@ struct TableOptions {
   std::size_t max_keys = std::size_t{1} << 16;
   /// Nodes that share the store, this one included; see SetNodes.
   std::int64_t nodes = 1;
+  /// Calls of a key in a row (KeyDemandSketch) that the store decides before a lease is fetched: a
+  /// lease costs the store as much as several checks.
+  std::uint32_t calls_before_lease = 3;
   /// A lease ends earlier on the node than in the store, by this much and by 1/slack_part of its
   /// duration, because clocks differ and `now` is in the past when a call is answered.
   Micros slack = std::chrono::milliseconds(5);
@@ -121,6 +125,10 @@ class LeaseTable {
   SpendResult Spend(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
                     SpendAttempt attempt = SpendAttempt::kNew, std::uint32_t series = 0);
 
+  /// Counts a call of a key that the store decides, together with others. Returns whether a lease
+  /// should be fetched for future calls.
+  bool CountDemand(const Key& key, const Limit& limit, SteadyTime now);
+
   /// Returns the result of Spend if the table can decide it, else kNeedsLease or kExact; spends
   /// nothing. A remembered denial counts even if a real check is due.
   [[nodiscard]] SpendResult Peek(const Key& key, const Limit& limit, std::int64_t cost,
@@ -144,6 +152,8 @@ class LeaseTable {
       std::function<void(const Key& key, const Limit& limit, const algo::lease::Request& request)>;
   /// Returns tokens that are not needed immediately, because another node requested them.
   void Recall(const Key& key, SteadyTime now, const Sink& send);
+  /// Returns all tokens, and lets the store decide all calls from now on: the process shuts down.
+  void EndLeasing(const Sink& send);
   /// Allows leases again after the key was reset, granted to or refunded.
   void Changed(const Key& key);
   /// Returns idle tokens and drops expired leases. Must be called every few milliseconds while
@@ -167,6 +177,11 @@ class LeaseTable {
   class Shard;
 
   [[nodiscard]] Shard& ShardOf(const KeyHash& hash) const;
+  [[nodiscard]] bool MayLease(const Limit& limit) const;
+  [[nodiscard]] bool InDemand(const KeyHash& hash, SteadyTime now) {
+    return options_.calls_before_lease == 0 ||
+           demand_.Count(hash, now) > options_.calls_before_lease;
+  }
   [[nodiscard]] bool IsDenied(const Key& key, const Limit& limit, std::int64_t cost, SteadyTime now,
                               SpendAttempt attempt, SpendResult& spent) const;
   [[nodiscard]] std::int64_t nodes() const {
@@ -180,6 +195,8 @@ class LeaseTable {
   const std::size_t shard_count_;
   const std::unique_ptr<Shard[]> shards_;
   std::atomic<std::size_t> held_keys_{0};
+  std::atomic<bool> ended_{false};
+  KeyDemandSketch demand_;  ///< Of cold keys.
 };
 
 }  // namespace sluice::lease

@@ -53,7 +53,7 @@ class LeaseTableTest : public ::testing::Test {
   std::string name_ = "alice";
   Key key_ = KeyOf(name_);
   denial::DenialTable denials_;
-  LeaseTable table_{TableOptions{.max_keys = 64}, denials_};
+  LeaseTable table_{TableOptions{.max_keys = 64, .calls_before_lease = 0}, denials_};
 };
 
 TEST_F(LeaseTableTest, SpendsItsTokensAndThenRequestsMore) {
@@ -61,6 +61,71 @@ TEST_F(LeaseTableTest, SpendsItsTokensAndThenRequestsMore) {
   Fetch(Plain(3));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kAllowed);
   EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kNeedsLease);
+}
+
+/// A table that leases keys in demand only, as by default.
+class LeaseDemandTest : public ::testing::Test {
+ protected:
+  LeaseDecision Spend(SteadyTime now, const std::string& tag = "alice",
+                      SpendAttempt attempt = SpendAttempt::kNew) {
+    return table_.Spend(KeyOf(tag), limit_, 1, now, attempt).decision;
+  }
+
+  const Limit limit_ = Bucket(1'000);
+  denial::DenialTable denials_;
+  LeaseTable table_{TableOptions{.max_keys = 64}, denials_};
+};
+
+TEST_F(LeaseDemandTest, TheStoreDecidesTheFirstCallsOfAKey) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Spend(kNow + milliseconds(90 * i)), LeaseDecision::kExact) << i;
+  }
+  EXPECT_EQ(Spend(kNow + milliseconds(270)), LeaseDecision::kNeedsLease);
+  EXPECT_EQ(Spend(kNow + milliseconds(271)), LeaseDecision::kNeedsLease);
+}
+
+TEST_F(LeaseDemandTest, AKeyThatIsCalledRarelyIsNeverLeasedAndHasNoState) {
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_EQ(Spend(kNow + milliseconds(150 * i)), LeaseDecision::kExact) << i;
+  }
+  EXPECT_EQ(table_.StatsApprox().keys, 0U);
+}
+
+TEST_F(LeaseDemandTest, ManyColdKeysLeaveRoomForBusyOnes) {
+  for (int i = 0; i < 10'000; ++i) Spend(kNow, std::to_string(i));
+  EXPECT_EQ(table_.StatsApprox().keys, 0U);
+  for (int i = 0; i < 3; ++i) Spend(kNow);
+  EXPECT_EQ(Spend(kNow), LeaseDecision::kNeedsLease);
+}
+
+TEST_F(LeaseDemandTest, ATryCountsNothing) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Spend(kNow, "alice", SpendAttempt::kTry), LeaseDecision::kExact);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Spend(kNow), LeaseDecision::kExact) << i;
+}
+
+TEST_F(LeaseDemandTest, AKeyThatCoolsDownIsDecidedByTheStoreAgain) {
+  for (int i = 0; i < 4; ++i) Spend(kNow);
+  const Request request = table_.MakeRequest(KeyOf("alice"), limit_, 1, 1, kNow);
+  table_.Granted(KeyOf("alice"), limit_, request, kNow, kNow, Plain(1));
+  EXPECT_EQ(Spend(kNow, "alice", SpendAttempt::kAnswered), LeaseDecision::kAllowed);
+  table_.Sweep(kNow + seconds(20), [](const Key&, const Limit&, const Request&) {});
+  EXPECT_EQ(Spend(kNow + seconds(20)), LeaseDecision::kExact);
+}
+
+TEST_F(LeaseTableTest, AtTheEndAllTokensAreReturnedAndTheStoreDecides) {
+  Fetch(Plain(7));
+  EXPECT_EQ(Spend(kNow + milliseconds(2)), LeaseDecision::kAllowed);
+  std::int64_t returned = 0;
+  table_.EndLeasing([&](const Key& key, const Limit& limit, const Request& request) {
+    EXPECT_EQ(key, key_);
+    EXPECT_EQ(limit, limit_);
+    for (const algo::lease::Report& report : request.reports) returned += report.returned;
+  });
+  EXPECT_EQ(returned, 6);
+  EXPECT_EQ(table_.StatsApprox().outstanding, 0);
+  EXPECT_EQ(Spend(kNow + milliseconds(3)), LeaseDecision::kExact);
 }
 
 TEST_F(LeaseTableTest, MeasuresTheDeadlineFromTheSending) {
@@ -289,7 +354,7 @@ TEST(LeaseTableThreads, TogetherSpendNoMoreThanWasGranted) {
   const std::string name = "shared";
   const Key key = KeyOf(name);
   denial::DenialTable denials;
-  LeaseTable table(TableOptions{.max_keys = 64}, denials);
+  LeaseTable table(TableOptions{.max_keys = 64, .calls_before_lease = 0}, denials);
   std::mutex mutex;  // The store's.
   const WallTime wall{std::chrono::hours(500'000)};
   algo::State state = algo::Fresh(limit.numbers(), wall);

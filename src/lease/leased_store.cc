@@ -143,9 +143,14 @@ LeasedStore::Attempt LeasedStore::TryAll(StoreCall& call) {
     for (std::size_t taken = 0; taken < i; ++taken) {
       table_.Unspend(call.uses[taken].key, call.uses[taken].cost);
     }
-    const bool denied = spent.decision == LeaseDecision::kDenied && FillOthers(call, i, now);
-    if (denied) SetOutcome(call, false);
-    return denied ? Attempt::kAnswered : Attempt::kNeedsStore;
+    if (spent.decision == LeaseDecision::kDenied && FillOthers(call, i, now)) {
+      SetOutcome(call, false);
+      return Attempt::kAnswered;
+    }
+    for (const KeyUse& other : call.uses.subspan(i + 1)) {
+      if (table_.CountDemand(other.key, *other.limit, now)) FetchAhead(other);
+    }
+    return Attempt::kNeedsStore;
   }
   SetOutcome(call, true);
   return Attempt::kAnswered;
@@ -298,11 +303,14 @@ void LeasedStore::Return(const Key& key, const Limit& limit, const algo::lease::
   use.limit = &limit;
   LeaseRequest& request = NewRequest(use, {});
   request.lending.request = reports;
+  ++returns_;
   if (Send(request, Operation::kReturn) == Completion::kNow) Conclude(request);
 }
 
 void LeasedStore::Conclude(LeaseRequest& request) {
-  return request.call.operation == Operation::kFetch ? ConcludeFetch(request) : Recycle(request);
+  if (request.call.operation == Operation::kFetch) return ConcludeFetch(request);
+  --returns_;
+  Recycle(request);
 }
 
 void LeasedStore::ConcludeFetch(LeaseRequest& request) {
@@ -401,6 +409,11 @@ void LeasedStore::Sweep() {
                [this](const Key& key, const Limit& limit, const algo::lease::Request& request) {
                  Return(key, limit, request);
                });
+}
+
+void LeasedStore::EndLeasing() {
+  table_.EndLeasing([this](const Key& key, const Limit& limit,
+                           const algo::lease::Request& request) { Return(key, limit, request); });
 }
 
 void LeasedStore::GiveBack(const Key& key) {

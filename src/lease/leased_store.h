@@ -55,6 +55,10 @@ class LeasedStore final : public store::Store {
   void Sweep();
   /// Returns tokens that are not needed here, because another node requested them.
   void GiveBack(const Key& key);
+  /// Returns all tokens of the table, and leases none from now on: the process shuts down. The
+  /// owner closes the store once no returns are under way, which takes at most its deadline.
+  void EndLeasing();
+  [[nodiscard]] bool returns_under_way() const { return returns_ > 0; }
   /// Completes calls whose deadline has passed: with a remembered denial, or kStoreTimeout. Their
   /// requests stay in flight for others.
   void ExpireCalls();
@@ -107,6 +111,7 @@ class LeasedStore final : public store::Store {
   std::vector<LeaseRequest*> idle_;
   std::array<std::vector<LeaseRequest*>, kFetchBuckets> fetching_;  ///< By the hash of the key.
   SteadyTime next_wake_ = SteadyTime::max();
+  std::size_t returns_ = 0;  ///< In flight.
 };
 
 }  // namespace sluice::lease

@@ -76,7 +76,7 @@ class LeasedStoreTest : public ::testing::Test {
   SteadyTime woken_{};  ///< When ExpireCalls is due.
   LendingStore store_;
   denial::DenialTable denials_;
-  LeaseTable table_{TableOptions{.max_keys = 100}, denials_};
+  LeaseTable table_{TableOptions{.max_keys = 100, .calls_before_lease = 0}, denials_};
   denial::DenialStore remembering_{store_, denials_, {.now = [this] { return now_; }}};
   LeasedStore leased_{
       remembering_,

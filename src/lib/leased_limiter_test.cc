@@ -97,6 +97,20 @@ TEST_F(LeasedLimiterTest, ARefundThroughOneLetsTheOtherPass) {
   Await("the other passes", [&] { return Check(other, rules).allowed; });
 }
 
+TEST_F(LeasedLimiterTest, AProgramThatEndsGivesItsTokensBack) {
+  Rules rules = Leased();
+  std::int64_t admitted = 0;
+  {
+    Limiter one = Make();
+    for (int i = 0; i < 100; ++i) admitted += Check(one, rules).allowed ? 1 : 0;
+  }
+  EXPECT_EQ(admitted, 100);
+  // All that is left can be had at once: nothing waits for the end of a lease.
+  Limiter other = Make();
+  const Attribute attributes[] = {{"api_key", "alice"}};
+  EXPECT_TRUE(other.Check(rules, attributes, kCapacity - 100)->allowed);
+}
+
 TEST_F(LeasedLimiterTest, WithoutRedisALocalRuleContinuesFromTheLastKnownState) {
   Limiter limiter = Make(std::chrono::seconds(1));
   Rules rules = Leased("on_store_failure: local,");

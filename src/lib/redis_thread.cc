@@ -1,9 +1,11 @@
 #include "lib/redis_thread.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/owned_key.h"
@@ -56,6 +58,11 @@ RedisThread::RedisThread(const redis::Options& redis, Micros deadline) : options
 }
 
 RedisThread::~RedisThread() {
+  thread_.Do([&] { path_->store().EndLeasing(); });
+  for (bool returns = true; returns;) {  // At most for the deadline of a call.
+    thread_.Do([&] { returns = path_->store().returns_under_way(); });
+    if (returns) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   thread_.Do([&] { path_.reset(); });
 }
 

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <iterator>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -436,6 +438,7 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   on_ready();
   systemd.Ready();
   main_.Run();
+  if (ended_ == Ended::kWell) AwaitLeaseReturns();
   if (ended_ == Ended::kWell && !insight_.TryStop(kTimeToLog)) {
     shared_.log.Write(LogLevel::kError,
                       "the decision log is still being written at shutdown; exiting without it",
@@ -452,6 +455,17 @@ Server::Ended Server::Run(const std::function<void()>& on_ready) {
   return ended_;
 }
 
+// Tokens that the store gets back now need not expire first.
+void Server::AwaitLeaseReturns() {
+  const SteadyTime deadline = SteadyClock::Now() + kTimeToLeaveStore;
+  for (bool returns = true; returns && SteadyClock::Now() < deadline;) {
+    loops_.Do([&](std::size_t i) {
+      if (i == 0) returns = workers_[0]->returns_leases();
+    });
+    if (returns) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void Server::End() {
   main_.Post([this] { Drain(); });
 }
@@ -462,6 +476,7 @@ void Server::Drain() {
   control_->EndWaits();
   const SteadyTime deadline = SteadyClock::Now() + shared_.config.drain_timeout;
   last_resort_.Set(deadline + kTimeToCut);
+  loops_[0].Post([this] { workers_[0]->EndLeasing(); });
   listeners_->Drain(deadline, [this] { main_.Stop(); });
 }
 

@@ -81,6 +81,7 @@ class Server final {
   void MakeKeyAdministration();
   void Drain();
   void GiveUp();
+  void AwaitLeaseReturns();
   void WatchStore();
   void WatchRoom();
   LoadReport LoadRulesFrom(const FileChange& change, WallTime now);

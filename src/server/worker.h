@@ -74,6 +74,13 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   [[nodiscard]] redis::Stats RedisStatsApprox() const;
   [[nodiscard]] store::RedisStoreStats StoreStatsApprox() const;
 
+  /// Returns all leased tokens of the process, which is shutting down. On the loop's thread.
+  void EndLeasing() {
+    if (redis_) redis_->store().EndLeasing();
+  }
+  [[nodiscard]] bool returns_leases() const {
+    return redis_ && redis_->store().returns_under_way();
+  }
   /// Resets keys for an administrator. On the loop's thread.
   void ResetKeys(KeyResets& resets) { resets.Run(limiter_, now()); }
 

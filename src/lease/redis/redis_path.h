@@ -49,6 +49,7 @@ class RedisPath {
 
   /// The store that calls are submitted to.
   [[nodiscard]] LeasedStore& store() { return leased_; }
+  [[nodiscard]] const LeasedStore& store() const { return leased_; }
   /// The queue of pending calls; null once closed.
   [[nodiscard]] store::StoreQueue* queue() {
     return redis_store_ ? &redis_store_->queue() : nullptr;

@@ -83,7 +83,7 @@ class Node {
 
   net::Loop& loop_;
   const redis::Options options_;
-  NodeLeases node_;
+  NodeLeases node_{TableOptions{.calls_before_lease = 0}};
   RedisPath path_;
 };
 
