@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "match/explain.h"
@@ -98,6 +99,34 @@ class Run {
         [&](match::Attributes request) { loop.Find(request, 1); });
   }
 
+  // Two threads with the same rule set, beside one: what they share, such as locks in RE2, shows.
+  void Threads(std::size_t count) {
+    const auto set = match::RuleSet::Compile(Load(RuleFileText(count)));
+    std::mt19937_64 random(1);
+    std::vector<Requests::Values> calls;
+    for (std::size_t i = 0; i < kRequests; ++i) {
+      calls.push_back(TeamCall(random() % (count / 3), random()));
+    }
+    const Requests requests(calls);
+    const auto rate = [&] {
+      match::Match match;
+      return Rate(requests, seconds_,
+                  [&](match::Attributes request) { set->Find(request, 1, WallTime{}, match); });
+    };
+    std::vector<double> ratios;
+    for (int round = 0; round < rounds_; ++round) {
+      const double one = rate();
+      double other = 0;
+      std::thread second([&] { other = rate(); });
+      const double first = rate();
+      second.join();
+      ratios.push_back((first + other) / one);
+    }
+    two_threads_by_one_ = Median(ratios);
+    std::printf("  %zu rules, two threads: %.2f times as many matches as one\n", count,
+                two_threads_by_one_);
+  }
+
   void Lists() {
     const auto set = match::RuleSet::Compile(Load(ListFileText(kListEntries)));
     const auto bare = match::RuleSet::Compile(Load(ListFileText(0)));
@@ -158,7 +187,8 @@ class Run {
           << ", \"compared_per_second\": " << std::llround(s.plain) << "}";
       separator = ",\n";
     }
-    out << "\n  ],\n  \"read_10000_rules_seconds\": " << read_seconds_
+    out << "\n  ],\n  \"two_threads_by_one\": " << two_threads_by_one_
+        << ",\n  \"read_10000_rules_seconds\": " << read_seconds_
         << ",\n  \"compile_10000_rules_seconds\": " << compile_seconds_ << "\n}\n";
   }
 
@@ -179,6 +209,7 @@ class Run {
   const int rounds_;
   const double seconds_;
   std::vector<Speed> speed_;
+  double two_threads_by_one_ = 0;
   double read_seconds_ = 0;
   double compile_seconds_ = 0;
 };
@@ -189,6 +220,7 @@ void Main(const Options& options) {
   Run::Title("each in turn/s");
   for (const std::size_t count : {10, 1'000, 10'000}) run.Matches(count);
   run.Growth();
+  run.Threads(1'000);
   Run::Title("without list/s");
   run.Lists();
   run.Loading(10'000);

@@ -20,16 +20,45 @@ std::uint32_t ShiftFor(std::size_t size) {
 
 }  // namespace
 
-LiteralIndex::LiteralIndex(std::vector<Wanted> wanted) {
+LiteralIndex::LiteralIndex(std::vector<Wanted> wanted, Case letters) {
   if (wanted.empty()) return;
+  if (letters == Case::kFolds) {
+    fold_ = 0x20202020;
+    for (Wanted& each : wanted) {
+      for (char& c : each.literal.text) c = static_cast<char>(c | 0x20);
+    }
+  }
   std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
     return std::tuple(Order(a.literal), a.id) < std::tuple(Order(b.literal), b.id);
   });
+  const auto shorter = std::stable_partition(wanted.begin(), wanted.end(), [](const Wanted& each) {
+    return each.literal.text.size() >= kLeastBytes;
+  });
+  AddEdges({shorter, wanted.end()});
+  wanted.erase(shorter, wanted.end());
+  if (wanted.empty()) return;
   AddEntries(wanted);
   AddPlaces();
 }
 
-void LiteralIndex::AddEntries(std::vector<Wanted>& wanted) {
+void LiteralIndex::AddEdges(const std::vector<Wanted>& wanted) {
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    const Literal& literal = wanted[w].literal;
+    if (w == 0 || Order(literal) != Order(wanted[w - 1].literal)) {
+      const bool at_end = !literal.at_begin;
+      edges_.push_back({.key = EdgeKey(literal.text, at_end),
+                        .ids_begin = static_cast<std::uint32_t>(ids_.size()),
+                        .whole = literal.at_begin && literal.at_end});
+      edge_sizes_ |= 1U << (2 * literal.text.size() + (at_end ? 1 : 0));
+    }
+    ids_.push_back(wanted[w].id);
+    edges_.back().ids_end = static_cast<std::uint32_t>(ids_.size());
+  }
+  std::sort(edges_.begin(), edges_.end(),
+            [](const Edge& a, const Edge& b) { return a.key < b.key; });
+}
+
+void LiteralIndex::AddEntries(const std::vector<Wanted>& wanted) {
   std::unordered_map<std::uint32_t, std::uint32_t> count;
   const auto same = [&](std::size_t i) {
     return i > 0 && Order(wanted[i].literal) == Order(wanted[i - 1].literal);
@@ -98,7 +127,10 @@ bool LiteralIndex::Holds(const Entry& entry, std::string_view value, std::size_t
   if (entry.at_begin && begin != 0) return false;
   if (begin + entry.text_size > value.size()) return false;
   if (entry.at_end && begin + entry.text_size != value.size()) return false;
-  return std::memcmp(value.data() + begin, text_.data() + entry.text_begin, entry.text_size) == 0;
+  const char* const text = text_.data() + entry.text_begin;
+  if (fold_ == 0) return std::memcmp(value.data() + begin, text, entry.text_size) == 0;
+  return std::equal(text, text + entry.text_size, value.data() + begin,
+                    [](char folded, char c) { return static_cast<char>(c | 0x20) == folded; });
 }
 
 }  // namespace sluice::match

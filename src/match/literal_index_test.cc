@@ -24,6 +24,31 @@ std::vector<std::uint32_t> In(const LiteralIndex& index, std::string_view value)
   return found;
 }
 
+TEST(LiteralIndex, FindsShortLiteralsAtTheEndsOfAValue) {
+  const LiteralIndex index({{{"sk_", true, false}, 0},
+                            {{"a", true, false}, 1},
+                            {{"_b", false, true}, 2},
+                            {{"sk_", true, true}, 3},
+                            {{"sk_", true, false}, 4},
+                            {{"sk_live_", true, false}, 5}});
+  EXPECT_THAT(In(index, "sk_live_b"), ElementsAre(0, 2, 4, 5));
+  EXPECT_THAT(In(index, "sk_"), ElementsAre(0, 3, 4));
+  EXPECT_THAT(In(index, "a"), ElementsAre(1));
+  EXPECT_THAT(In(index, "xsk_a"), IsEmpty());
+  EXPECT_THAT(In(index, "sk"), IsEmpty());
+  EXPECT_THAT(In(index, ""), IsEmpty());
+  EXPECT_FALSE(LiteralIndex::CanHold({"sk_", false, false}));
+  EXPECT_FALSE(LiteralIndex::CanHold({"", true, false}));
+}
+
+TEST(LiteralIndex, AnIndexThatFoldsFindsEveryCase) {
+  const LiteralIndex index({{{"/Orders", false, false}, 0}, {{"Sk_", true, false}, 1}},
+                           LiteralIndex::Case::kFolds);
+  EXPECT_THAT(In(index, "/v1/ORDERS/7"), ElementsAre(0));
+  EXPECT_THAT(In(index, "sK_/orders"), ElementsAre(0, 1));
+  EXPECT_THAT(In(index, "/v1/order"), IsEmpty());
+}
+
 TEST(LiteralIndex, FindsLiteralsWhereTheyMayBe) {
   const LiteralIndex index({{{"/v1/", true, false}, 0},
                             {{"/orders", false, false}, 1},

@@ -145,6 +145,7 @@ TEST(MatchProperty, TheIndexFindsWhatLookingAtEachRuleFinds) {
   RandomRules random(seed);
   Seen seen;
   Judge(random, 12, 300, 60, seen);
+  Judge(random, 40, 100, 60, seen);
   Judge(random, 200, 20, 60, seen);
   // Else it would prove little.
   EXPECT_GT(seen.limits, 1000);

@@ -293,15 +293,25 @@ void RecognisePlain(const std::vector<Atom>& atoms, RegexShape& shape) {
 RegexShape ShapeOf(std::string_view regex) {
   RegexShape shape;
   if (!rules::ReadsBytes(regex)) return shape;
+  // At the beginning it applies to the whole expression. Bytes are Latin-1 then, where the ASCII
+  // letters have no other case than their own.
+  constexpr std::string_view kIgnoreCase = "(?i)";
+  const bool ignore_case = regex.starts_with(kIgnoreCase);
+  if (ignore_case) regex.remove_prefix(kIgnoreCase.size());
   const auto alternatives = Parser(regex).Parse();
   if (!alternatives) return shape;
   if (alternatives->size() > 1) {
     Alternatives any = Collector::OfAny(*alternatives);
     if (!any.empty()) shape.one_of_each.push_back(std::move(any));
-    return shape;
+  } else {
+    shape.one_of_each = Collector::Of(alternatives->front());
+    RecognisePlain(alternatives->front().atoms, shape);
   }
-  shape.one_of_each = Collector::Of(alternatives->front());
-  RecognisePlain(alternatives->front().atoms, shape);
+  if (!ignore_case) return shape;
+  shape.just.reset();
+  for (Alternatives& literals : shape.one_of_each) {
+    for (Literal& literal : literals) literal.ignore_case = true;
+  }
   return shape;
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/seed.h"
+#include "match/condition.h"
 #include "rules/regex.h"
 
 namespace sluice::match {
@@ -57,10 +58,28 @@ TEST(RegexLiterals, OthersHaveTextThatMustBeThere) {
   EXPECT_EQ(Shown(ShapeOf("^$")), "");
 }
 
+TEST(RegexLiterals, AnExpressionThatIgnoresCaseHasLiteralsThatDo) {
+  const RegexShape shape = ShapeOf("(?i)^/V1/(Orders|carts)");
+  EXPECT_EQ(Shown(shape), "^/V1/ Orders|carts");
+  EXPECT_FALSE(shape.just);
+  for (const auto& literals : shape.one_of_each) {
+    for (const Literal& literal : literals) EXPECT_TRUE(literal.ignore_case);
+  }
+  EXPECT_TRUE(ShapeOf("(?i).*").matches_all);
+  EXPECT_FALSE(ShapeOf("(?i)abc").just) << "a value that has it in another case matches, too";
+}
+
 TEST(RegexLiterals, WhatIsNotUnderstoodSaysNothing) {
-  for (const char* text : {"(?i)abc", "a{,2}b", "\\Qa.b\\E", "\\x41bc", "äb", "\\pLabc", "\\101"}) {
+  for (const char* text :
+       {"a(?i)bc", "(?is)abc", "a{,2}b", "\\Qa.b\\E", "\\x41bc", "äb", "\\pLabc", "\\101"}) {
     EXPECT_EQ(Shown(ShapeOf(text)), "") << text;
   }
+}
+
+bool IsIn(Literal literal, const std::string& value) {
+  if (!literal.ignore_case) return literal.In(value);
+  literal.text = Lowered(literal.text);
+  return literal.In(Lowered(value));
 }
 
 TEST(RegexLiterals, NothingWrongIsSaidOfRandomExpressions) {
@@ -96,7 +115,7 @@ TEST(RegexLiterals, NothingWrongIsSaidOfRandomExpressions) {
       for (const auto& literals : shape.one_of_each) {
         ++judged;
         ASSERT_TRUE(std::any_of(literals.begin(), literals.end(),
-                                [&](const Literal& literal) { return literal.In(asked); }))
+                                [&](const Literal& literal) { return IsIn(literal, asked); }))
             << text << " on " << asked << ": " << Shown(shape);
       }
     }

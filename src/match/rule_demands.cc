@@ -24,7 +24,7 @@ std::optional<ValueDemand> ValuesOf(const rules::Condition& condition, Slot slot
   return demand;
 }
 
-// The lists of literals of a pattern, those left out that have one too short for the index.
+// The lists of literals of a pattern, those left out that have one that the index can't hold.
 TextDemand::Choices ChoicesOf(const rules::Pattern& pattern, Slot slot) {
   TextDemand::Choices choices;
   if (pattern.kind == rules::PatternKind::kExact) {
@@ -39,9 +39,7 @@ TextDemand::Choices ChoicesOf(const rules::Pattern& pattern, Slot slot) {
     choices = ShapeOf(pattern.text).one_of_each;
   }
   std::erase_if(choices, [](const std::vector<Literal>& literals) {
-    return std::any_of(literals.begin(), literals.end(), [](const Literal& literal) {
-      return literal.text.size() < LiteralIndex::kLeastBytes;
-    });
+    return !std::all_of(literals.begin(), literals.end(), LiteralIndex::CanHold);
   });
   return choices;
 }

@@ -42,6 +42,10 @@ void RuleIndex::FindByTemplate(MatchInput& call, std::vector<std::uint32_t>& fou
   if (use.literals) {
     literals_[kEndpointSlot].ForEach(text, [&](std::uint32_t rule) { found.push_back(rule); });
   }
+  if (use.folded_literals) {
+    folded_literals_[kEndpointSlot].ForEach(text,
+                                            [&](std::uint32_t rule) { found.push_back(rule); });
+  }
   if (!use.hashed) return;
   call.hashes[kEndpointSlot] = use.folded ? HashFolded(text) : HashText(text);
   if (use.single) {
@@ -57,6 +61,7 @@ void RuleIndex::Find(MatchInput& call, std::vector<std::uint32_t>& found) const 
   const auto take = [&](std::uint32_t rule) { found.push_back(rule); };
   for (const Slot slot : call.present) {
     if (slots_[slot].literals) literals_[slot].ForEach(call[slot], take);
+    if (slots_[slot].folded_literals) folded_literals_[slot].ForEach(call[slot], take);
   }
   if (!call.endpoint_template.empty()) FindByTemplate(call, found);
   if (call.address && !networks_.empty()) {

@@ -47,10 +47,12 @@ class RuleIndex {
     bool single = false;    ///< Rules stand under its values alone.
     bool folded = false;    ///< Case is ignored by some rule, so it is in the hash.
     bool literals = false;  ///< `literals_` has an index for it.
+    bool folded_literals = false;
   };
 
   std::vector<SlotUse> slots_;
-  std::vector<LiteralIndex> literals_;  ///< By slot.
+  std::vector<LiteralIndex> literals_;         ///< By slot.
+  std::vector<LiteralIndex> folded_literals_;  ///< Of patterns that ignore case.
   HashRanges by_values_;
   /// Attributes under whose values together rules stand: with and without the endpoint.
   std::vector<std::vector<Slot>> together_;

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxCombinations = 64;
 constexpr std::size_t kMaxTogether = 16;
 
 std::uint64_t HashLiteral(Slot slot, const Literal& literal) {
-  return HashText(literal.text, 0x1'0000'0000 + slot);
+  return HashText(literal.text, (literal.ignore_case ? 0x3'0000'0000 : 0x1'0000'0000) + slot);
 }
 
 std::uint64_t HashNetwork(const Network& network) {
@@ -47,14 +47,22 @@ RuleIndexBuilder::RuleIndexBuilder(std::span<const rules::Rule* const> rules, co
 }
 
 RuleIndex RuleIndexBuilder::Build() && {
+  index_.literals_.resize(wanted_.size());
+  index_.folded_literals_.resize(wanted_.size());
   ChooseTogether();
   CountAll();
   for (std::uint32_t rule = 0; rule < demands_.size(); ++rule) {
     Put(rule, BestPlace(demands_[rule]));
   }
   index_.by_values_ = HashRanges(std::move(value_pairs_));
-  index_.literals_.resize(wanted_.size());
   for (Slot slot = 0; slot < wanted_.size(); ++slot) {
+    const auto folded = std::stable_partition(
+        wanted_[slot].begin(), wanted_[slot].end(),
+        [](const LiteralIndex::Wanted& wanted) { return !wanted.literal.ignore_case; });
+    index_.slots_[slot].folded_literals = folded != wanted_[slot].end();
+    index_.folded_literals_[slot] =
+        LiteralIndex({folded, wanted_[slot].end()}, LiteralIndex::Case::kFolds);
+    wanted_[slot].erase(folded, wanted_[slot].end());
     index_.slots_[slot].literals = !wanted_[slot].empty();
     index_.literals_[slot] = LiteralIndex(std::move(wanted_[slot]));
   }
