@@ -2,7 +2,7 @@
 # the server's binary links archives, and needs nothing but glibc: it runs on other distributions than the one that built it.
 # Tests and benchmarks link the shared libraries, which is faster.
 set(static_default "${PROJECT_IS_TOP_LEVEL}")
-if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(SLUICE_SANITIZED)
   set(static_default OFF)
 endif()
 option(SLUICE_STATIC "Link the server's binary with archives" ${static_default})

@@ -3,7 +3,7 @@
 # precompiled header is only good for equal flags. `./dev bench engine` shows what it costs; tests/binary checks that
 # the binary has it.
 set(SLUICE_HARDENED OFF)
-if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT SLUICE_SANITIZED)
   set(SLUICE_HARDENED ON)
 endif()
 if(NOT SLUICE_HARDENED)

@@ -52,11 +52,12 @@ function(sluice_testing room)
 endfunction()
 
 # sluice_test(<room>_test SOURCES <file>... [DEPS <target>...] [LABEL unit|integration] [TIMEOUT <seconds>] [THREADS]
-#   [SEPARATE])
-# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>. THREADS: it has several threads,
-# and CI runs it under ThreadSanitizer. SEPARATE: its files use the same names, and are compiled one by one.
+#   [SEPARATE <file>...])
+# One GoogleTest executable; ctest knows each of its cases as <room>_test/<Suite>.<Case>, and under sanitizers all of them as
+# <room>_test. THREADS: it has several threads, and CI runs it under ThreadSanitizer. SEPARATE: those of its files that use names
+# of others, and are compiled by themselves.
 function(sluice_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SEPARATE" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "LABEL;TIMEOUT" "SOURCES;DEPS;SEPARATE")
   _sluice_arguments("sluice_test(${name})")
   if(NOT SLUICE_BUILD_TESTS)
     return()
@@ -74,11 +75,18 @@ function(sluice_test name)
     add_dependencies(thread_tests ${name})
     string(APPEND arg_LABEL "_threads")  # gtest_discover_tests passes on one label only.
   endif()
-  if(NOT arg_SEPARATE)
-    sluice_unity(${name})
+  sluice_unity(${name})
+  if(arg_SEPARATE)
+    set_source_files_properties(${arg_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   sluice_test_options(${name})
   sluice_precompile(${name} TEST)
+  if(SLUICE_SANITIZED)
+    # One process for all cases: with a sanitizer, it takes longer to start a test than to run most cases.
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900)
+    return()
+  endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}/"
     DISCOVERY_MODE PRE_TEST
@@ -89,7 +97,7 @@ endfunction()
 # Assertions take long to optimize, and gain nothing; instrumented ones all the more. glibc's checks of buffers would need
 # the optimizer.
 function(sluice_test_options target)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT SLUICE_SANITIZED)
     target_compile_options(${target} PRIVATE -O1)
   else()
     target_compile_options(${target} PRIVATE -O0)
@@ -108,25 +116,19 @@ function(sluice_bench name)
 endfunction()
 
 # sluice_fuzz(<name> SOURCES <file>... [DEPS <target>...])
-# The executable fuzz_<name>, and a test that replays fuzz/corpus/<name>/, so that fixed findings stay fixed. With
-# SLUICE_BUILD_FUZZERS the executable has libFuzzer, else only a main function for the replay.
+# The executable fuzz_<name>, and a test that replays fuzz/corpus/<name>/, so that fixed findings stay fixed.
 function(sluice_fuzz name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   _sluice_arguments("sluice_fuzz(${name})")
   set(target fuzz_${name})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  target_link_options(${target} PRIVATE -fsanitize=fuzzer)
   sluice_precompile(${target} ROOM)
-  set(replay "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
-  if(SLUICE_BUILD_FUZZERS)
-    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
-    list(PREPEND replay -runs=0 "-artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/")
-  else()
-    target_link_libraries(${target} PRIVATE sluice_fuzz_replay)
-  endif()
   add_dependencies(unit_tests ${target})
   add_dependencies(fuzzers ${target})
-  add_test(NAME fuzz/${name}_corpus COMMAND ${target} ${replay})
+  add_test(NAME fuzz/${name}_corpus COMMAND ${target} -runs=0 "-artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/"
+    "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
   set_tests_properties(fuzz/${name}_corpus PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +50,7 @@ int RefuseAnswer() {
 
 std::string PercentOf(const std::string& share) {
   const double value = std::strtod(share.c_str(), nullptr) * 100;
-  return std::to_string(static_cast<std::int64_t>(value + 0.5)) + " %";
+  return std::to_string(std::llround(value)) + " %";
 }
 
 void PrintTop(const JsonValue& body, const TopOptions& options) {

@@ -28,10 +28,9 @@ std::optional<Response> PostJson(Remote& remote, std::string_view path, const st
 
 // Parses a response; nothing: it is not JSON, which is printed.
 std::optional<JsonValue> ParseResponse(JsonDocument& document, const Response& response) {
-  const auto body = document.Parse(response.body);
-  if (body) return *body;
-  std::fprintf(stderr, "the server's answer is not JSON\n");
-  return std::nullopt;
+  std::optional<JsonValue> body = document.Parse(response.body);
+  if (!body) std::fprintf(stderr, "the server's answer is not JSON\n");
+  return body;
 }
 
 void AppendAttributes(const KeysOptions& options, JsonWriter& json) {
@@ -48,7 +47,7 @@ std::string KeyOf(const JsonValue& limit) {
   return Shown(text);
 }
 
-std::string ShownOrDash(std::string text) { return text.empty() ? "-" : Shown(text); }
+std::string ShownOrDash(const std::string& text) { return text.empty() ? "-" : Shown(text); }
 
 std::string SecondsText(const std::string& millis) {
   return millis.empty() ? "-" : std::to_string((std::stoll(millis) + 999) / 1000) + "s";

@@ -28,7 +28,7 @@ std::optional<Response> Send(const TokensOptions& options, const Request& reques
   return remote ? remote->SendSuccessfully(request) : std::nullopt;
 }
 
-std::string OrNever(std::string text) { return text.empty() ? "never" : text; }
+std::string OrNever(const std::string& text) { return text.empty() ? "never" : text; }
 
 }  // namespace
 

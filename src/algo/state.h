@@ -31,8 +31,8 @@ struct Slot {
 struct SlotExpiry {
   std::uint64_t id;
   WallTime expires;
-  static constexpr std::int64_t cost =
-      0;  // NOLINT(readability-identifier-naming): a field of others.
+  // NOLINTNEXTLINE(readability-identifier-naming): a field of other entries.
+  static constexpr std::int64_t cost = 0;
 
   [[nodiscard]] EntryKey key() const { return {.id = id}; }
 };

@@ -59,7 +59,7 @@ bool IsDeniedByLimit(const CheckRequest& check) {
 }
 
 telemetry::DecisionRecord RecordOf(Protocol protocol, const CheckRequest& check, WallTime now,
-                                   std::uint64_t rules, RecordAttributes& room) {
+                                   std::uint64_t rules) {
   telemetry::DecisionRecord record{.time = now,
                                    .allowed = check.allowed,
                                    .degraded = check.degraded,
@@ -75,11 +75,19 @@ telemetry::DecisionRecord RecordOf(Protocol protocol, const CheckRequest& check,
     record.limit = matched.limit == nullptr ? std::string_view() : matched.limit->name;
     record.tag = use.key.tag;
     record.rest = use.key.rest;
-    record.is_secret = ContainsApiKey(check, use.key, matched.rule);
     record.cap = verdict.limit != 0 ? verdict.limit : use.limit->cap();
     record.remaining = verdict.remaining;
     record.cost = use.cost;
     record.wait = WaitOf(check);
+  }
+  return record;
+}
+
+void AddAttributes(const CheckRequest& check, RecordAttributes& room,
+                   telemetry::DecisionRecord& record) {
+  if (!check.uses().empty()) {
+    const std::size_t i = check.decision.index;
+    record.is_secret = ContainsApiKey(check, check.uses()[i].key, check.matched(i).rule);
   }
   // A key that is shown as its hash is not recorded.
   const bool hashed = check.Find("api_key_hash").has_value();
@@ -89,7 +97,6 @@ telemetry::DecisionRecord RecordOf(Protocol protocol, const CheckRequest& check,
     if (!hashed || attribute.name != "api_key") room[count++] = attribute;
   }
   record.attributes = {room.data(), count};
-  return record;
 }
 
 DenialFacts FactsOf(const telemetry::DecisionRecord& record, std::uint32_t rules_fingerprint) {
@@ -112,14 +119,18 @@ void RecordCall(telemetry::LoopInsight& insight, Protocol protocol, const CheckR
       CountAllowed(insight, check, weight);
     }
     if (!insight.RecordsAllowed()) return;
-  } else if (!check.uses().empty()) {
-    if (const std::uint32_t weight = insight.SampleDenied(); weight > 0) {
+  } else {
+    const std::uint32_t weight = insight.SampleDenied();
+    if (weight > 0 && !check.uses().empty()) {
       insight.CountDenied(ConsumerOf(check, check.decision.index), weight);
     }
+    if (weight == 0 && !insight.RecordsAllDenials()) return insight.CountDropped();
   }
   if (insight.DropIfFull()) return;
+  telemetry::DecisionRecord record = RecordOf(protocol, check, now, rules);
   RecordAttributes room;
-  insight.Record(RecordOf(protocol, check, now, rules, room));
+  AddAttributes(check, room, record);
+  insight.Record(record);
 }
 
 }  // namespace sluice::api

@@ -27,18 +27,21 @@ struct RulesMark {
 /// Room for the attributes of a record.
 using RecordAttributes = std::array<Attribute, 32>;
 
-/// Returns the record of a decided check; it points to the check and into `room`.
+/// Returns the record of a decided check, but for what AddAttributes adds; it points to the check.
 [[nodiscard]] telemetry::DecisionRecord RecordOf(Protocol protocol,
                                                  const limiter::CheckRequest& check, WallTime now,
-                                                 std::uint64_t rules, RecordAttributes& room);
+                                                 std::uint64_t rules);
+/// Adds the check's attributes, in `room`, and whether its key is secret.
+void AddAttributes(const limiter::CheckRequest& check, RecordAttributes& room,
+                   telemetry::DecisionRecord& record);
 
 /// Whether a limit denied the check: then it has an id.
 [[nodiscard]] bool IsDeniedByLimit(const limiter::CheckRequest& check);
 [[nodiscard]] DenialFacts FactsOf(const telemetry::DecisionRecord& record,
                                   std::uint32_t rules_fingerprint);
 
-/// Counts the consumers of a decided check, and records it if it was denied or is one of the
-/// allowed calls that are to be recorded. Allocates nothing.
+/// Counts the consumers of a decided check, and records it if it is one of the denied or allowed
+/// calls that are to be recorded. Allocates nothing.
 void RecordCall(telemetry::LoopInsight& insight, Protocol protocol,
                 const limiter::CheckRequest& check, WallTime now, std::uint64_t rules);
 

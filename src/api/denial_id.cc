@@ -79,26 +79,26 @@ DenialIds::DenialIds(std::string_view secret)
 
 DenialIds::~DenialIds() = default;
 
+// Whole blocks need none of the buffering of EVP_EncryptUpdate, which takes longer than they do.
 DenialIds::Tag DenialIds::TagOf(const Facts& facts) const {
   Tag tag;
-  int size = 0;
-  EVP_EncryptUpdate(mac_.get(), tag.data(), &size, facts.data(), kTagBytes);
+  EVP_Cipher(mac_.get(), tag.data(), facts.data(), kTagBytes);
   Tag chained;
   for (std::size_t i = 0; i < kTagBytes; ++i) {
     chained[i] = static_cast<unsigned char>(tag[i] ^ facts[kTagBytes + i]);
   }
-  EVP_EncryptUpdate(mac_.get(), tag.data(), &size, chained.data(), kTagBytes);
+  EVP_Cipher(mac_.get(), tag.data(), chained.data(), kTagBytes);
   return tag;
 }
 
 DenialIds::Facts DenialIds::Mask(const Tag& tag, const Facts& facts) const {
   Facts counters;  // The tag, and the tag plus one.
   std::copy(tag.begin(), tag.end(), std::copy(tag.begin(), tag.end(), counters.begin()));
-  for (std::size_t i = kFactBytes; i-- > kTagBytes && ++counters[i] == 0;) {
+  for (std::size_t i = kFactBytes; i > kTagBytes; --i) {
+    if (++counters[i - 1] != 0) break;
   }
   Facts masked;
-  int size = 0;
-  EVP_EncryptUpdate(cipher_.get(), masked.data(), &size, counters.data(), kFactBytes);
+  EVP_Cipher(cipher_.get(), masked.data(), counters.data(), kFactBytes);
   for (std::size_t i = 0; i < kFactBytes; ++i) masked[i] ^= facts[i];
   return masked;
 }

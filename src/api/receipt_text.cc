@@ -4,9 +4,10 @@
 #include <array>
 #include <cstddef>
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 
 #include "algo/algorithm_info.h"
 #include "base/base64url.h"
@@ -26,6 +27,19 @@ const std::string& SecretOfThisProcess() {
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();
   return secret;
+}
+
+EVP_MAC_CTX* NewMac(std::string_view secret) {
+  EVP_MAC* const hmac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  EVP_MAC_CTX* const context = EVP_MAC_CTX_new(hmac);
+  EVP_MAC_free(hmac);  // The context keeps it.
+  std::string digest = "SHA256";
+  const std::array parameters{
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+      OSSL_PARAM_construct_end()};
+  EVP_MAC_init(context, reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
+               parameters.data());
+  return context;
 }
 
 void AppendNumber(std::uint64_t number, std::string& out) {
@@ -115,9 +129,13 @@ std::optional<LimitNumbers> ReadNumbers(Cursor& cursor) {
 }  // namespace
 
 ReceiptSigner::ReceiptSigner(std::string_view secret, Micros lifetime)
-    : secret_(secret.empty() ? SecretOfThisProcess() : secret),
+    : mac_(NewMac(secret.empty() ? SecretOfThisProcess() : secret)),
       lifetime_(lifetime),
       next_id_(RandomId()) {}
+
+ReceiptSigner::~ReceiptSigner() = default;
+
+void ReceiptSigner::Free::operator()(evp_mac_ctx_st* context) const { EVP_MAC_CTX_free(context); }
 
 void ReceiptSigner::Begin(WallTime now) {
   bytes_.assign(1, kFormat);
@@ -152,23 +170,27 @@ void ReceiptSigner::Add(const Key& key, const Limit& limit, const Receipt& recei
 }
 
 void ReceiptSigner::Finish(std::string& out) {
-  bytes_ += TagOf(bytes_);
+  const Tag tag = TagOf(bytes_);
+  bytes_.append(tag.data(), tag.size());
   AppendBase64Url(bytes_, out);
 }
 
-std::string ReceiptSigner::TagOf(std::string_view bytes) const {
+ReceiptSigner::Tag ReceiptSigner::TagOf(std::string_view bytes) const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> whole;
-  unsigned size = 0;
-  HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
-       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), whole.data(), &size);
-  return {reinterpret_cast<const char*>(whole.data()), kTagBytes};
+  std::size_t size = 0;
+  EVP_MAC_init(mac_.get(), nullptr, 0, nullptr);  // With the same key.
+  EVP_MAC_update(mac_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  EVP_MAC_final(mac_.get(), whole.data(), &size, whole.size());
+  Tag tag;
+  std::copy_n(whole.begin(), kTagBytes, tag.begin());
+  return tag;
 }
 
 std::optional<ReceiptContents> ReceiptSigner::Read(std::string_view text) const {
   std::string decoded;
   if (!DecodeBase64Url(text, decoded) || decoded.size() <= kTagBytes) return std::nullopt;
   const std::string_view bytes = std::string_view(decoded).substr(0, decoded.size() - kTagBytes);
-  const std::string tag = TagOf(bytes);
+  const Tag tag = TagOf(bytes);
   if (CRYPTO_memcmp(tag.data(), decoded.data() + bytes.size(), kTagBytes) != 0) {
     return std::nullopt;
   }

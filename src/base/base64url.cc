@@ -23,13 +23,19 @@ constexpr std::array<std::uint8_t, 256> kValues = [] {
 }  // namespace
 
 void AppendBase64Url(std::string_view bytes, std::string& out) {
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (held += 8; held >= 6; held -= 6) out += kAlphabet[bits >> (held - 6) & 63];
-  }
-  if (held > 0) out += kAlphabet[bits << (6 - held) & 63];
+  const std::size_t before = out.size();
+  out.resize(before + (bytes.size() * 4 + 2) / 3);
+  char* at = out.data() + before;
+  const auto byte = [&bytes](std::size_t i) {
+    return std::uint32_t{static_cast<unsigned char>(bytes[i])};
+  };
+  const auto put = [&at](std::uint32_t bits, int digits) {
+    for (int shift = 18; digits > 0; --digits, shift -= 6) *at++ = kAlphabet[bits >> shift & 63];
+  };
+  std::size_t i = 0;
+  for (; i + 3 <= bytes.size(); i += 3) put(byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2), 4);
+  if (bytes.size() - i == 1) put(byte(i) << 16, 2);
+  if (bytes.size() - i == 2) put(byte(i) << 16 | byte(i + 1) << 8, 3);
 }
 
 bool DecodeBase64Url(std::string_view text, std::string& out) {

@@ -145,7 +145,7 @@ EntryChangeResult EntryService::Check(const EntryChange& change) const {
     ++result.removed;
   }
   for (const Entry& entry : change.put) ++(exists(entry.id) ? result.replaced : result.created);
-  result.message = table_.RefusalOf(change.put);
+  result.message = table_.RefusalOf(change.put, change.remove);
   if (!result.message.empty()) result.outcome = EntryOutcome::kTooMany;
   return result;
 }

@@ -40,7 +40,7 @@ struct RecordStats {
 
 struct RecordSyncHooks {
   std::function<void(const RecordChanges&)> on_changes{};  ///< May be empty.
-  std::function<void(SyncEvent)> on_event{};               ///< Required.
+  std::function<void(const SyncEvent&)> on_event{};        ///< Required.
   std::function<std::uint64_t()> random{};                 ///< Required.
   std::function<WallTime()>
       wall_now{};  ///< The node's clock, until the store's is known. Required.

@@ -117,8 +117,9 @@ ChangeResult RuleService::Attempt(const ChangeRequest& request, bool& conflict) 
   std::optional<ChangeResult> refused;
   {
     const bool is_restore = request.kind == ChangeKind::kRestore && !request.dry_run;
-    // A restore does not wait for an evaluation, only for another restore.
-    const std::unique_lock lock(is_restore ? restore_ : evaluation_,
+    const std::unique_lock lock(request.dry_run ? dry_run_
+                                : is_restore    ? restore_
+                                                : change_,
                                 is_restore ? kBusyTimeout : Micros{0});
     if (!lock.owns_lock()) {
       return FailedChange(ChangeOutcome::kBusy, "another change is being evaluated; try again");
@@ -193,7 +194,7 @@ std::optional<ChangeResult> RuleService::CheckPrecondition(const ChangeRequest& 
 void RuleService::CompareWithNamed(const ChangeRequest& request, const Version& current,
                                    ChangeResult& result) {
   result.current = current.info.ref;
-  const std::unique_lock lock(evaluation_, std::try_to_lock);
+  const std::unique_lock lock(dry_run_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const rules::ReadResult now = rules::Read(kDocumentName, current.text);
   if (!now.file) return;
@@ -310,7 +311,7 @@ Result<std::optional<VersionDifference>> RuleService::Compare(const VersionId& f
   auto after = store_.ReadVersion(to);
   if (!after) return after.error();
   if (!*before || !*after) return std::optional<VersionDifference>();
-  const std::unique_lock lock(evaluation_, kBusyTimeout);
+  const std::unique_lock lock(dry_run_, kBusyTimeout);
   if (!lock.owns_lock()) {
     return Error{ErrorCode::kStoreTimeout, "another change is being evaluated; try again"};
   }

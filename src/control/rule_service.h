@@ -88,8 +88,11 @@ class RuleService {
   ControlStore& store_;
   const RuleServiceOptions options_;
   const RuleServiceHooks hooks_;
-  TimedLock evaluation_;   ///< Held while a change is evaluated.
-  TimedLock restore_;      ///< Held while a restore is evaluated.
+  /// Held while a request is evaluated: a dry run or a comparison, a change, a restore. So one of
+  /// each is at a time, and none waits for one of another kind.
+  TimedLock dry_run_;
+  TimedLock change_;
+  TimedLock restore_;
   std::mutex stop_mutex_;  ///< Guards what follows.
   std::condition_variable stop_changed_;
   bool stopped_ = false;

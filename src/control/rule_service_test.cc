@@ -371,6 +371,35 @@ TEST_F(RuleServiceTest, OneChangeIsEvaluatedAtATime) {
   EXPECT_EQ(first.outcome, ChangeOutcome::kCommitted);
 }
 
+TEST_F(RuleServiceTest, ChangesAndRestoresDoNotWaitForADryRun) {
+  std::latch entered(1);
+  std::promise<void> leave;
+  std::shared_future<void> may_leave = leave.get_future().share();
+  std::atomic<bool> is_first{true};
+  RuleService service = MakeService(
+      {.evaluate_impact = [&](const match::RuleSet&, const match::RuleSet&, std::size_t) {
+        if (is_first.exchange(false)) {
+          entered.count_down();
+          may_leave.wait();
+        }
+        return ChangeImpact{.unavailable_reason = "none"};
+      }});
+  Start(service);
+  ChangeRequest dry_run = WithTag(Put("rules: []\n"));
+  dry_run.dry_run = true;
+  ChangeResult evaluated;
+  std::jthread thread([&] { evaluated = service.Change(dry_run); });
+  entered.wait();
+  EXPECT_EQ(service.Change(dry_run).outcome, ChangeOutcome::kBusy);
+  EXPECT_EQ(service.Change(WithTag(Put("rules: []\n"))).outcome, ChangeOutcome::kCommitted);
+  EXPECT_EQ(
+      service.Change({.kind = ChangeKind::kRestore, .restore = {.epoch = 1, .number = 1}}).outcome,
+      ChangeOutcome::kCommitted);
+  leave.set_value();
+  thread.join();
+  EXPECT_EQ(evaluated.outcome, ChangeOutcome::kValid);
+}
+
 TEST_F(RuleServiceTest, FillsInTheNumbersThatCallersOutsideOfARolloutKeep) {
   RuleService service = MakeService();
   ASSERT_EQ(service.Change(Put("rules:\n  - { id: api, limit: 100/m }\n")).outcome,

@@ -32,7 +32,7 @@ RuleSync::RuleSync(ControlStore& store, LastGoodCopy* copy, SyncOptions options,
           store, copy, options_.node.id, options_.node.address,
           {.on_changes = hooks_.on_records,
            .on_event =
-               [this](SyncEvent event) {
+               [this](const SyncEvent& event) {
                  if (hooks_.on_event) hooks_.on_event(event);
                },
            .random = [this] { return Random(); },

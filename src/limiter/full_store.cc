@@ -93,7 +93,7 @@ bool Limiter::AdmitCallerKeys(CheckRequest& check, WallTime now) {
 }
 
 // Now that it is known how long the keys live.
-void Limiter::CountCallerKeys(const CheckRequest& check) {
+void Limiter::CountCallerKeys(const CheckRequest& check) const {
   for (const KeyUse& use : check.uses_) {
     if (check.operation == Operation::kReset && use.kind == KeyKind::kFromCaller) {
       settings_.caller_keys->SetLife(use.key, check.call_.now, Micros{0});

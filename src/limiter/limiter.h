@@ -160,7 +160,7 @@ class Limiter {
   void AnswerFull(CheckRequest& check);
   void DenyWithoutRoom(CheckRequest& check, std::size_t index);
   bool AdmitCallerKeys(CheckRequest& check, WallTime now);
-  void CountCallerKeys(const CheckRequest& check);
+  void CountCallerKeys(const CheckRequest& check) const;
 
   store::Store& store_;
   store::Store* fallback_;

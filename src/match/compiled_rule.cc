@@ -150,7 +150,7 @@ std::optional<std::int64_t> CostOf(const rules::Cost& cost, const Slots& slots,
                                    const MatchInput& call, std::int64_t own_cost) {
   if (own_cost == 0) return 0;  // A look takes nothing.
   if (own_cost < 0) return std::nullopt;
-  if (cost.constant) return *cost.constant;
+  if (cost.constant) return cost.constant;
   std::int64_t taken = own_cost;
   if (!cost.attribute.empty()) {
     const std::string_view sent = call[slots.Find(cost.attribute)];

@@ -1,8 +1,6 @@
 #include "match/entry_set.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -19,23 +17,36 @@ using rules::PatternKind;
 // Changes since the last base, before another base is made.
 constexpr std::size_t kLargestDelta = 512;
 
-std::vector<std::string_view> ExactAttributesOf(const Entry& entry) {
-  std::vector<std::string_view> attributes;
+// Equal for equal sets only; empty: the matcher has no exact condition.
+std::string ExactAttributesOf(const Entry& entry) {
+  std::string attributes;
   for (const EntryCondition& condition : entry.match) {
-    if (condition.kind == PatternKind::kExact) attributes.push_back(condition.attribute);
+    if (condition.kind == PatternKind::kExact) attributes.append(condition.attribute) += '\0';
   }
   return attributes;
 }
 
-// Equal for equal matchers only.
-std::string MatcherKey(const Entry& entry) {
-  std::string key;
+std::uint64_t HashOfMatcher(const Entry& entry, std::uint64_t seed) {
+  std::uint64_t hash = seed;
   for (const EntryCondition& condition : entry.match) {
-    key.append(condition.attribute).push_back('\0');
-    key.push_back(static_cast<char>('0' + static_cast<int>(condition.kind)));
-    key.append(condition.value).push_back('\0');
+    hash = HashText(condition.attribute, hash) + static_cast<std::uint64_t>(condition.kind);
+    hash = HashText(condition.value, hash);
   }
-  return key;
+  return hash;
+}
+
+// Adds to a count; counts of zero are absent.
+template <typename Counts, typename What>
+void AddTo(Counts& counts, What what, std::ptrdiff_t sign) {
+  const auto [count, is_new] = counts.try_emplace(std::move(what), 0);
+  count->second += sign;
+  if (count->second == 0) counts.erase(count);
+}
+
+template <typename Counts, typename What>
+std::ptrdiff_t CountIn(const Counts& counts, const What& what) {
+  const auto found = counts.find(what);
+  return found == counts.end() ? 0 : found->second;
 }
 
 }  // namespace
@@ -95,13 +106,23 @@ void EntrySet::Find(Attributes attributes, WallTime now, EntryMatches& matches) 
 }
 
 EntryTable::EntryTable() : seed_(RandomId()) {
+  tally_.seed = seed_;
   base_ = std::make_shared<const EntryIndex>(EntryIndex::Entries{}, slots_, seed_);
 }
 
+void EntryTable::Tally::Count(const Entry& entry, EntryKind kind, std::ptrdiff_t sign) {
+  const auto by = static_cast<std::size_t>(sign);
+  counts.by_effect[entry.effect] += by;
+  counts.by_kind[kind] += by;
+  counts.total += by;
+  if (auto attributes = ExactAttributesOf(entry); !attributes.empty()) {
+    AddTo(by_attributes, std::move(attributes), sign);
+  }
+  AddTo(by_matcher, HashOfMatcher(entry, seed), sign);
+}
+
 void EntryTable::Drop(const Held& held) {
-  --counts_.by_effect[held.entry->entry.effect];
-  --counts_.by_kind[held.entry->kind];
-  --counts_.total;
+  tally_.Remove(*held.entry);
   if (held.in_base) {
     gone_.insert(held.entry.get());
   } else {
@@ -118,9 +139,7 @@ void EntryTable::Put(Entry entry) {
     Drop(held);
   }
   held = {.entry = added, .in_base = false};
-  ++counts_.by_effect[held.entry->entry.effect];
-  ++counts_.by_kind[held.entry->kind];
-  ++counts_.total;
+  tally_.Add(*added);
   delta_.emplace(held.entry.get(), held.entry);
 }
 
@@ -156,38 +175,45 @@ void EntryTable::Visit(
 }
 
 std::string EntryTable::RefusalOf(const std::vector<Entry>& added,
+                                  const std::vector<std::string>& removed,
                                   const EntryBounds& bounds) const {
-  std::set<std::string_view> replaced;
-  for (const Entry& entry : added) replaced.insert(entry.id);
-  std::set<std::vector<std::string_view>> sets;
-  std::map<std::string, std::size_t> equal;
-  for (const Entry& entry : added) equal.emplace(MatcherKey(entry), 0);
-  std::size_t total = 0;
-  std::size_t networks = 0;
-  std::size_t globs = 0;
-  std::size_t most_equal = 0;
-  const auto count = [&](const Entry& entry, EntryKind kind) {
-    ++total;
-    networks += kind == EntryKind::kCidr ? 1 : 0;
-    globs += kind == EntryKind::kGlob ? 1 : 0;
-    if (auto exact = ExactAttributesOf(entry); !exact.empty()) sets.insert(std::move(exact));
-    const auto same = equal.find(MatcherKey(entry));
-    if (same != equal.end()) most_equal = std::max(most_equal, ++same->second);
+  Tally change{.seed = seed_};
+  const auto drop = [&](std::string_view id) {
+    if (const auto live = Find(id)) change.Remove(*live);
   };
-  for (const auto& [id, held] : entries_) {
-    if (!replaced.contains(id)) count(held.entry->entry, held.entry->kind);
+  for (const Entry& entry : added) {
+    drop(entry.id);
+    change.Count(entry, KindOf(entry), 1);
   }
-  for (const Entry& entry : added) count(entry, KindOf(entry));
+  for (const std::string& id : removed) drop(id);
+
+  std::size_t sets = tally_.by_attributes.size();
+  for (const auto& [attributes, by] : change.by_attributes) {
+    const std::ptrdiff_t before = CountIn(tally_.by_attributes, attributes);
+    if (before == 0) ++sets;
+    if (before + by == 0) --sets;
+  }
+  std::ptrdiff_t most_equal = 0;
+  for (const auto& [matcher, by] : change.by_matcher) {
+    if (by > 0) most_equal = std::max(most_equal, CountIn(tally_.by_matcher, matcher) + by);
+  }
+  EntryCounts after = tally_.counts;
+  after.by_kind += change.counts.by_kind;
+  after.total += change.counts.total;
   const auto refusal = [](std::size_t most, std::string_view what) {
     return "at most " + std::to_string(most) + " " + std::string(what);
   };
-  if (total > bounds.entries) return refusal(bounds.entries, "entries");
-  if (networks > bounds.networks) return refusal(bounds.networks, "entries with networks");
-  if (globs > bounds.globs) return refusal(bounds.globs, "entries with globs");
-  if (sets.size() > bounds.attribute_sets) {
+  if (after.total > bounds.entries) return refusal(bounds.entries, "entries");
+  if (after.by_kind[EntryKind::kCidr] > bounds.networks) {
+    return refusal(bounds.networks, "entries with networks");
+  }
+  if (after.by_kind[EntryKind::kGlob] > bounds.globs) {
+    return refusal(bounds.globs, "entries with globs");
+  }
+  if (sets > bounds.attribute_sets) {
     return refusal(bounds.attribute_sets, "different sets of attributes in matchers");
   }
-  if (most_equal > bounds.equal_matchers) {
+  if (std::cmp_greater(most_equal, bounds.equal_matchers)) {
     return refusal(bounds.equal_matchers, "entries with the same matcher");
   }
   return {};

@@ -83,14 +83,16 @@ class EntryTable {
 
   [[nodiscard]] std::shared_ptr<const LiveEntry> Find(std::string_view id) const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] const EntryCounts& counts() const { return counts_; }
+  [[nodiscard]] const EntryCounts& counts() const { return tally_.counts; }
   /// Calls `visit` for each entry after this id ("": from the first), in the order of their ids,
   /// until it returns false.
   void Visit(std::string_view after,
              const std::function<bool(const std::shared_ptr<const LiveEntry>&)>& visit) const;
 
-  /// Returns why the table can't take these entries besides those that it has; empty: it can.
+  /// Returns why the table can't take these entries besides those that it has and keeps; empty: it
+  /// can. Costs as much as the change, not as all entries. No id may occur twice.
   [[nodiscard]] std::string RefusalOf(const std::vector<Entry>& added,
+                                      const std::vector<std::string>& removed = {},
                                       const EntryBounds& bounds = {}) const;
 
   /// Makes the snapshot of all changes so far.
@@ -102,10 +104,22 @@ class EntryTable {
     bool in_base = false;
   };
 
+  /// Numbers of entries that the bounds are about, or their changes.
+  struct Tally {
+    void Add(const LiveEntry& live) { Count(live.entry, live.kind, 1); }
+    void Remove(const LiveEntry& live) { Count(live.entry, live.kind, -1); }
+    void Count(const Entry& entry, EntryKind kind, std::ptrdiff_t sign);
+
+    std::uint64_t seed = 0;  ///< Of the hashes of matchers.
+    EntryCounts counts{};    ///< Modulo 2^64, if it is a change.
+    std::unordered_map<std::string, std::ptrdiff_t> by_attributes{};  ///< With exact conditions.
+    std::unordered_map<std::uint64_t, std::ptrdiff_t> by_matcher{};
+  };
+
   void Drop(const Held& held);
 
   std::map<std::string, Held, std::less<>> entries_;
-  EntryCounts counts_;
+  Tally tally_;
   std::unordered_map<const LiveEntry*, std::shared_ptr<const LiveEntry>> delta_;
   EntrySet::Gone gone_;
   Slots slots_;

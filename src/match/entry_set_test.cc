@@ -1,8 +1,12 @@
 #include "match/entry_set.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -169,7 +173,7 @@ TEST(EntryTable, RefusesWhatWouldCostEveryCall) {
   const EntryBounds bounds{
       .entries = 8, .attribute_sets = 2, .networks = 2, .globs = 1, .equal_matchers = 2};
   const auto refusal = [&](const std::vector<Entry>& added) {
-    return table.RefusalOf(added, bounds);
+    return table.RefusalOf(added, {}, bounds);
   };
   table.Put(Of("glob", PatternKind::kGlob, "api_key", "a*"));
   EXPECT_EQ(refusal({Of("g2", PatternKind::kGlob, "api_key", "b*")}),
@@ -189,6 +193,85 @@ TEST(EntryTable, RefusesWhatWouldCostEveryCall) {
                      Of("n2", PatternKind::kCidr, "ip", "10.0.0.0/9"),
                      Of("n3", PatternKind::kCidr, "ip", "10.0.0.0/10")}),
             "at most 2 entries with networks");
+}
+
+// Counts all entries that there would be, one after the other.
+std::string PlainRefusal(const std::map<std::string, Entry>& before,
+                         const std::vector<Entry>& added, const std::vector<std::string>& removed,
+                         const EntryBounds& bounds) {
+  std::map<std::string, Entry> entries = before;
+  for (const std::string& id : removed) entries.erase(id);
+  for (const Entry& entry : added) entries[entry.id] = entry;
+  std::map<EntryKind, std::size_t> kinds;
+  std::set<std::vector<std::string>> sets;
+  for (const auto& [id, entry] : entries) {
+    ++kinds[KindOf(entry)];
+    std::vector<std::string> exact;
+    for (const EntryCondition& condition : entry.match) {
+      if (condition.kind == PatternKind::kExact) exact.push_back(condition.attribute);
+    }
+    if (!exact.empty()) sets.insert(exact);
+  }
+  // Of the matchers that the change gives to more entries than before.
+  bool too_many_equal = false;
+  for (const Entry& entry : added) {
+    const auto equal = [&](const auto& other) { return other.second.match == entry.match; };
+    const auto count = std::count_if(entries.begin(), entries.end(), equal);
+    too_many_equal |= std::cmp_greater(count, bounds.equal_matchers) &&
+                      count > std::count_if(before.begin(), before.end(), equal);
+  }
+  if (entries.size() > bounds.entries) return "entries";
+  if (kinds[EntryKind::kCidr] > bounds.networks) return "entries with networks";
+  if (kinds[EntryKind::kGlob] > bounds.globs) return "entries with globs";
+  if (sets.size() > bounds.attribute_sets) return "different sets of attributes in matchers";
+  return too_many_equal ? "entries with the same matcher" : "";
+}
+
+TEST(EntryTable, RefusesWhatASlowModelRefuses) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomEntries random(seed);
+  std::map<std::string, int> refusals;
+  for (int round = 0; round < 60; ++round) {
+    EntryTable table;
+    std::map<std::string, Entry> entries;
+    const EntryBounds bounds{.entries = 20 + random.Below(60),
+                             .attribute_sets = 3 + random.Below(10),
+                             .networks = 5 + random.Below(20),
+                             .globs = 5 + random.Below(20),
+                             .equal_matchers = 1 + random.Below(3)};
+    for (int step = 0; step < 100; ++step) {
+      std::vector<std::string> known;
+      for (const auto& [id, entry] : entries) known.push_back(id);
+      std::set<std::string> used;
+      std::vector<Entry> added;
+      for (std::size_t i = random.Below(5); i > 0; --i) {
+        Entry entry = random.One();
+        if (!known.empty() && random.OneIn(3)) entry.id = known[random.Below(known.size())];
+        if (used.insert(entry.id).second) added.push_back(entry);
+      }
+      std::vector<std::string> removed;
+      for (std::size_t i = random.Below(3); i > 0 && !known.empty(); --i) {
+        const std::string& id = known[random.Below(known.size())];
+        if (used.insert(id).second) removed.push_back(id);
+      }
+      const std::string expected = PlainRefusal(entries, added, removed, bounds);
+      const std::string found = table.RefusalOf(added, removed, bounds);
+      ASSERT_EQ(found.empty(), expected.empty()) << found << expected;
+      ASSERT_THAT(found, ::testing::EndsWith(expected));
+      ++refusals[expected];
+      if (!expected.empty() && !random.OneIn(10)) continue;
+      for (const Entry& entry : added) {
+        table.Put(entry);
+        entries[entry.id] = entry;
+      }
+      for (const std::string& id : removed) {
+        table.Remove(id);
+        entries.erase(id);
+      }
+    }
+  }
+  EXPECT_EQ(refusals.size(), 6U) << "some bound was never met";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace sluice::match {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 rules::RuleFile File(std::string_view yaml) {
   rules::ReadResult result = rules::Read("test.yaml", yaml);

@@ -17,6 +17,7 @@ AccessList::AccessList(std::span<const rules::Pattern> entries) : entries_(entri
 
 const rules::Pattern* AccessList::Find(std::string_view api_key,
                                        const std::optional<Address>& address) const {
+  if (empty()) return nullptr;
   if (!api_key.empty()) {
     const std::uint32_t found = keys_.Find(api_key);
     if (found != PatternTable::kNone) return &entries_[found];

@@ -75,7 +75,7 @@ TEST(PatternTable, ExactOnesWinThenTheFirst) {
 
 TEST(PatternTable, AgreesWithLookingAtEachPattern) {
   const unsigned seed = TestSeed();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const auto text = [&](std::string_view letters, std::size_t most) {
     std::string out(1 + random() % most, ' ');

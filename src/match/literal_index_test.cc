@@ -13,8 +13,8 @@
 namespace sluice::match {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::uint32_t> In(const LiteralIndex& index, std::string_view value) {
   std::vector<std::uint32_t> found;
@@ -66,7 +66,7 @@ TEST(LiteralIndex, FindsLiteralsWhereTheyMayBe) {
 
 TEST(LiteralIndex, AgreesWithLookingForEach) {
   const unsigned seed = TestSeed();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const auto text = [&](std::size_t least, std::size_t most) {
     std::string out(least + random() % (most - least + 1), ' ');

@@ -228,8 +228,8 @@ TEST(LoadRulesTest, ReadersSeeWholeRuleSetsWhileOthersAreLoaded) {
 }
 
 TEST(LoadRulesTest, AWatchedFileIsLoadedIfItIsValidAndReportedIfNot) {
-  const testing::Folder folder;
-  testing::ConfigMapVolume volume(folder / "mount", "rules.yaml", Limited(1));
+  const sluice::testing::Folder folder;
+  sluice::testing::ConfigMapVolume volume(folder / "mount", "rules.yaml", Limited(1));
   FileWatcher watcher{WatchedFiles(volume.file())};
   Live<RuleSet> live(10);
   SteadyTime now{seconds(1000)};

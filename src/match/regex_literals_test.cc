@@ -84,7 +84,7 @@ bool IsIn(Literal literal, const std::string& value) {
 
 TEST(RegexLiterals, NothingWrongIsSaidOfRandomExpressions) {
   const unsigned seed = TestSeed();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   constexpr std::array<const char*, 28> kParts = {
       "a",   "b",   "ab",   "/",    ".*",   ".",   "^",  "$",   "|",     "(",

@@ -13,8 +13,8 @@
 namespace sluice::match {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::shared_ptr<const RuleSet> Rules(std::string_view yaml) {
   rules::ReadResult result = rules::Read("test.yaml", yaml);

@@ -112,7 +112,7 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     const bool sent = due.number < unsent_;
     out.push_back({std::exchange(call.handler, nullptr),
                    sent ? Execution::kUnknown : Execution::kNotSent, call.pushed,
-                   call.callers_deadline});
+                   call.deadline, call.callers_deadline});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;

@@ -23,6 +23,7 @@ class CallQueue {
     Handler handler;
     Execution ran;
     SteadyTime pushed{};
+    SteadyTime deadline{};
     bool callers_deadline = false;
   };
 

@@ -69,6 +69,19 @@ void AppendSimpleString(std::string& out, std::string_view text) { AppendTextLin
 
 void AppendError(std::string& out, std::string_view text) { AppendTextLine(out, '-', text); }
 
+char* WriteInteger(char* at, std::int64_t number) {
+  constexpr std::size_t kSignAndDigits = 20;
+  *at++ = ':';
+  if (number >= 0 && number < 10) {
+    *at++ = static_cast<char>('0' + number);
+  } else {
+    at = std::to_chars(at, at + kSignAndDigits, number).ptr;
+  }
+  *at++ = '\r';
+  *at++ = '\n';
+  return at;
+}
+
 void AppendInteger(std::string& out, std::int64_t number) { AppendNumberLine(out, ':', number); }
 
 void AppendNull(std::string& out, Protocol protocol) {

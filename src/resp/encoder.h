@@ -32,6 +32,11 @@ void AppendError(std::string& out, std::string_view text);
 void AppendInteger(std::string& out, std::int64_t number);
 void AppendNull(std::string& out, Protocol protocol);
 
+/// Writes an integer at `at`, at most kMaxIntegerBytes, and returns its end: for replies that are
+/// made in a buffer and appended as a whole.
+inline constexpr std::size_t kMaxIntegerBytes = 23;
+char* WriteInteger(char* at, std::int64_t number);
+
 // Types that RESP2 lacks are encoded like in Redis: booleans as 0 and 1, doubles as bulk strings,
 // maps as arrays of alternating keys and values.
 void AppendMapHeader(std::string& out, std::size_t pairs, Protocol protocol);

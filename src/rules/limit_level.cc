@@ -86,7 +86,7 @@ class LevelReader {
     Set(Quantity::kWindow, field).duration = *rate->period;
   }
 
-  LimitLevel Take() { return std::move(level_read_); }
+  LimitLevel Take() { return level_read_; }
 
  private:
   QuantityValue& Set(Quantity quantity, const config_text::Field& field) {

@@ -31,6 +31,7 @@ struct TaskPool {
 
 constexpr std::array kTaskPools{
     TaskPool{.kind = api::TaskKind::kRead, .threads = 2, .max_waiting = 64},
+    TaskPool{.kind = api::TaskKind::kEvaluate},
     TaskPool{.kind = api::TaskKind::kChange},
     TaskPool{.kind = api::TaskKind::kRestore},
     TaskPool{.kind = api::TaskKind::kRecords, .threads = 2, .max_waiting = 64},

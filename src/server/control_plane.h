@@ -96,7 +96,7 @@ class ControlPlane {
   [[nodiscard]] api::Condition Condition() const;
 
  private:
-  static constexpr std::size_t kTaskKinds = 5;
+  static constexpr std::size_t kTaskKinds = 6;
   using Task = std::shared_ptr<std::function<void(api::ControlServices&)>>;
   using TaskThreads = SharedWork<Task, bool>;
   struct Consumer {

@@ -71,8 +71,7 @@ std::optional<ResetJob> ResetJobs::Find(std::string_view id) const {
 }
 
 std::optional<ResetJob> ResetJobs::Cancel(std::string_view id) {
-  const auto found = Find(id);
-  if (!found) return found;
+  if (!Find(id)) return std::nullopt;
   {
     const std::lock_guard lock(mutex_);
     if (runs_ && jobs_.front().id == id) canceled_ = true;

@@ -319,7 +319,8 @@ Result<bool> Server::ChooseStore() {
     shared_.settings.caller_keys = shared_.caller_keys.get();
   }
   if (shared_.redis) {
-    const std::int64_t nodes = std::max<std::int64_t>(config.failover.servers, 1);
+    const std::int64_t nodes =
+        std::max(static_cast<std::int64_t>(config.failover.servers), std::int64_t{1});
     shared_.leases = std::make_unique<lease::NodeLeases>(lease::TableOptions{.nodes = nodes});
   }
   return true;

@@ -77,6 +77,11 @@ std::uint32_t LoggedAllowed(const settings::Config& config) {
              : static_cast<std::uint32_t>(config.decision_log.allowed_every);
 }
 
+// A log of denials is told of all of them, and leaves out as many as its setting says.
+bool LogsDenials(const settings::Config& config) {
+  return !config.decision_log.file.empty() && config.decision_log.denied_every > 0;
+}
+
 }  // namespace
 
 Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServices> admin)
@@ -85,7 +90,9 @@ Worker::Worker(net::Loop& loop, Shared& shared, std::unique_ptr<api::AdminServic
       admin_(std::move(admin)),
       counters_(shared),
       insight_(shared.consumer_hasher,
-               {.record_bytes = kRecordBytes, .allowed_every = LoggedAllowed(shared.config)},
+               {.record_bytes = kRecordBytes,
+                .allowed_every = LoggedAllowed(shared.config),
+                .all_denials = LogsDenials(shared.config)},
                RandomId()),
       traffic_(shared.traffic ? shared.traffic->AddLoop() : nullptr),
       names_(shared.names ? &shared.names->AddLoop() : nullptr),
@@ -185,16 +192,30 @@ store::RedisStoreStats Worker::StoreStatsApprox() const {
   return redis_ ? redis_->StoreStatsApprox() : store::RedisStoreStats{};
 }
 
-// A key that was fresh before the call is recorded: so every live key has been.
+// A key that was fresh before a call that consumes from it is recorded: so every live key has been.
 void Worker::RecordNames(const CheckRequest& check) {
+  const bool consumes = check.allowed || check.operation != store::Operation::kCheck;
   for (const store::KeyUse& use : check.uses()) {
     const bool denied = use.verdict.outcome != Outcome::kAllowed;
-    const bool was_fresh = use.verdict.remaining >= use.verdict.limit - use.cost;
-    if (!was_fresh && --(denied ? until_denied_name_ : until_name_) > 0) continue;
-    if (!was_fresh)
-      (denied ? until_denied_name_ : until_name_) = denied ? kDeniedNameEvery : kNameEvery;
-    names_->Record(use.key, now_, denied);
+    const bool was_fresh =
+        (consumes || use.count_denied) && use.verdict.remaining >= use.verdict.limit - use.cost;
+    if (was_fresh || IsNameDue(denied)) names_->Record(use.key, now_, denied);
   }
+}
+
+bool Worker::IsNameDue(bool denied) {
+  if (now_ >= next_names_ || now_ < next_names_ - std::chrono::seconds(1)) {
+    next_names_ = now_ + std::chrono::seconds(1);
+    all_names_left_ = kAllNames;
+  }
+  if (all_names_left_ > 0) {
+    --all_names_left_;
+    return true;
+  }
+  std::uint32_t& until = denied ? until_denied_name_ : until_name_;
+  if (--until > 0) return false;
+  until = denied ? kDeniedNameEvery : kNameEvery;
+  return true;
 }
 
 void Worker::CountAnswer(api::Protocol protocol, const CheckRequest& check) {

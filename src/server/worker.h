@@ -120,7 +120,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   /// One call in so many is timed: a clock read costs as much as a check. A prime, so that it does
   /// not fall into step with clients that send batches of equal length.
   static constexpr std::uint32_t kSampleEvery = 61;
-  /// A key's first use is recorded in the directory of names; of later ones, one in so many.
+  /// A key's first use is recorded in the directory of names; of later ones all while there are
+  /// few in a second, then one in so many.
+  static constexpr std::uint32_t kAllNames = 512;
   static constexpr std::uint32_t kNameEvery = 17;
   static constexpr std::uint32_t kDeniedNameEvery = 5;
 
@@ -137,6 +139,7 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   void LogBreaker(const redis::BreakerChange& change);
   void SetPeerCount(std::uint32_t peers);
   void RecordNames(const limiter::CheckRequest& check);
+  [[nodiscard]] bool IsNameDue(bool denied);
   void CountLimits(const limiter::CheckRequest& check);
   void CountStorageError(ErrorCode error);
   bool SamplesThis() override;
@@ -151,6 +154,8 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   api::RulesMark rules_mark_;
   simulate::LoopTrafficSampler* const traffic_;  ///< Null: calls are not sampled.
   store::KeyDirectory* const names_;             ///< Null: names are not kept.
+  WallTime next_names_{};                        ///< Begin of the next second.
+  std::uint32_t all_names_left_ = 0;
   std::uint32_t until_name_ = kNameEvery;
   std::uint32_t until_denied_name_ = kDeniedNameEvery;
   LiveReader<identity::Identifier> identifier_;

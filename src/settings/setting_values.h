@@ -84,38 +84,38 @@ template <typename Enum>
 }
 
 /// The field that a path of members leads to.
-template <auto... Path>
+template <auto... kPath>
 auto& FieldOf(auto& config) {
-  return (config.*....*Path);
+  return (config.*....*kPath);
 }
 
-template <auto... Path>
+template <auto... kPath>
 inline constexpr Access kField{
-    [](Config& config, std::string_view text) { return Read(text, FieldOf<Path...>(config)); },
-    [](const Config& config) { return Print(FieldOf<Path...>(config)); }};
+    [](Config& config, std::string_view text) { return Read(text, FieldOf<kPath...>(config)); },
+    [](const Config& config) { return Print(FieldOf<kPath...>(config)); }};
 
 /// A number with bounds.
-template <std::size_t Least, std::size_t Most, auto... Path>
+template <std::size_t kLeast, std::size_t kMost, auto... kPath>
 inline constexpr Access kNumber{
     [](Config& config, std::string_view text) {
       std::size_t number = 0;
-      Problem problem = ReadNumber(text, Least, Most, number);
-      auto& field = FieldOf<Path...>(config);
+      Problem problem = ReadNumber(text, kLeast, kMost, number);
+      auto& field = FieldOf<kPath...>(config);
       if (!problem) field = static_cast<std::remove_reference_t<decltype(field)>>(number);
       return problem;
     },
-    [](const Config& config) { return Print(FieldOf<Path...>(config)); }};
+    [](const Config& config) { return Print(FieldOf<kPath...>(config)); }};
 
 /// A field whose value must pass a check: Problem (*)(const T&).
-template <auto Check, auto... Path>
+template <auto kCheck, auto... kPath>
 inline constexpr Access kChecked{
     [](Config& config, std::string_view text) -> Problem {
-      auto value = FieldOf<Path...>(config);
+      auto value = FieldOf<kPath...>(config);
       if (auto problem = Read(text, value)) return problem;
-      if (auto problem = Check(value)) return problem;
-      FieldOf<Path...>(config) = std::move(value);
+      if (auto problem = kCheck(value)) return problem;
+      FieldOf<kPath...>(config) = std::move(value);
       return std::nullopt;
     },
-    [](const Config& config) { return Print(FieldOf<Path...>(config)); }};
+    [](const Config& config) { return Print(FieldOf<kPath...>(config)); }};
 
 }  // namespace sluice::settings

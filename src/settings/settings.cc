@@ -194,41 +194,41 @@ constexpr Access kConnectionsPerAddress{
       return number ? Print(*number) : std::string("half");
     }};
 
-template <auto Protocol>
+template <auto kProtocol>
 constexpr auto kListener =
-    &std::remove_reference_t<decltype(std::declval<Config>().*Protocol)>::listener;
+    &std::remove_reference_t<decltype(std::declval<Config>().*kProtocol)>::listener;
 
-template <auto Protocol>
+template <auto kProtocol>
 constexpr Access kAddresses =
-    kChecked<CheckAddresses, Protocol, kListener<Protocol>, &ListenerSettings::listen>;
-template <auto Protocol>
+    kChecked<CheckAddresses, kProtocol, kListener<kProtocol>, &ListenerSettings::listen>;
+template <auto kProtocol>
 constexpr Access kProxyProtocol =
-    kField<Protocol, kListener<Protocol>, &ListenerSettings::proxy_protocol>;
-template <auto Protocol, auto Field>
-constexpr Access kTls = kField<Protocol, kListener<Protocol>, &ListenerSettings::tls, Field>;
+    kField<kProtocol, kListener<kProtocol>, &ListenerSettings::proxy_protocol>;
+template <auto kProtocol, auto kMember>
+constexpr Access kTls = kField<kProtocol, kListener<kProtocol>, &ListenerSettings::tls, kMember>;
 
 // The TLS section of one protocol. Names are written out, so that they can be searched for.
-template <auto Protocol>
+template <auto kProtocol>
 constexpr std::array<Setting, 6> TlsSection(const std::array<std::string_view, 6>& names,
                                             std::string_view flag) {
   using Tls = net::TlsServerOptions;
   return {{
       {names[0], flag, "ADDRESS[,…]", "Addresses of the TLS listener.",
-       kChecked<CheckAddresses, Protocol, kListener<Protocol>, &ListenerSettings::tls_listen>},
-      {names[1], "", "FILE", "Certificate and chain, PEM.", kTls<Protocol, &Tls::certificate>},
+       kChecked<CheckAddresses, kProtocol, kListener<kProtocol>, &ListenerSettings::tls_listen>},
+      {names[1], "", "FILE", "Certificate and chain, PEM.", kTls<kProtocol, &Tls::certificate>},
       {names[2], "", "FILE", "Private key, PEM. Default: in the certificate's file.",
-       kTls<Protocol, &Tls::key>},
-      {names[3], "", "1.2|1.3", "Oldest version of TLS.", kTls<Protocol, &Tls::minimum>},
+       kTls<kProtocol, &Tls::key>},
+      {names[3], "", "1.2|1.3", "Oldest version of TLS.", kTls<kProtocol, &Tls::minimum>},
       {names[4], "", "off|optional|required", "Whether clients present certificates.",
-       kTls<Protocol, &Tls::client_certificates>},
+       kTls<kProtocol, &Tls::client_certificates>},
       {names[5], "", "FILE", "Authorities of client certificates, PEM.",
-       kTls<Protocol, &Tls::client_ca>},
+       kTls<kProtocol, &Tls::client_ca>},
   }};
 }
 
-template <std::size_t... Sizes>
-constexpr auto Joined(const std::array<Setting, Sizes>&... parts) {
-  std::array<Setting, (Sizes + ...)> all{};
+template <std::size_t... kSizes>
+constexpr auto Joined(const std::array<Setting, kSizes>&... parts) {
+  std::array<Setting, (kSizes + ...)> all{};
   auto* next = all.begin();
   ((next = std::copy(parts.begin(), parts.end(), next)), ...);
   return all;
@@ -237,15 +237,15 @@ constexpr auto Joined(const std::array<Setting, Sizes>&... parts) {
 using identity::IdentityOptions;
 using identity::JwtOptions;
 using identity::JwtRules;
-template <auto Field>
-constexpr Access kJwt = kField<&Config::identity, &IdentityOptions::jwt, Field>;
-template <auto Field>
+template <auto kMember>
+constexpr Access kJwt = kField<&Config::identity, &IdentityOptions::jwt, kMember>;
+template <auto kMember>
 constexpr Access kJwtRule =
-    kField<&Config::identity, &IdentityOptions::jwt, &JwtOptions::rules, Field>;
-template <std::size_t Least, std::size_t Most, auto Field>
-constexpr Access kLimit = kNumber<Least, Most, &Config::limits, Field>;
-template <auto Field>
-constexpr Access kGrpc = kField<&Config::grpc, Field>;
+    kField<&Config::identity, &IdentityOptions::jwt, &JwtOptions::rules, kMember>;
+template <std::size_t kLeast, std::size_t kMost, auto kMember>
+constexpr Access kLimit = kNumber<kLeast, kMost, &Config::limits, kMember>;
+template <auto kMember>
+constexpr Access kGrpc = kField<&Config::grpc, kMember>;
 
 constexpr auto kMainSettings = std::to_array<Setting>({
     {"http.listen", "http", "ADDRESS[,…]",

@@ -43,9 +43,11 @@ class DecisionBuffer {
   /// Returns true, and counts a record as dropped, if there is no room for one.
   bool DropIfFull() {
     if (capacity_ - used_ >= kMaxRecordBytes) return false;
-    ++dropped_;
+    CountDropped();
     return true;
   }
+  /// Counts a record that was not made.
+  void CountDropped() { ++dropped_; }
   /// Returns false, and counts, if there is no room.
   bool Append(const DecisionRecord& record);
   [[nodiscard]] bool empty() const { return used_ == 0 && dropped_ == 0; }

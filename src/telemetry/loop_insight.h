@@ -55,6 +55,8 @@ struct LoopInsightOptions {
   std::size_t record_bytes = std::size_t{256} << 10;  ///< Of decisions between two exchanges.
   /// Of allowed calls, one in so many is recorded; 0: none.
   std::uint32_t allowed_every = 0;
+  /// Whether all denials are recorded, as a log needs, or only those that SampleDenied chooses.
+  bool all_denials = false;
 };
 
 /// Records the decisions of one event loop. All functions but has_records and has_counts run on
@@ -78,12 +80,16 @@ class LoopInsight {
     return true;
   }
 
+  [[nodiscard]] bool RecordsAllDenials() const { return options_.all_denials; }
+
   /// Counts a call that stands for `weight`.
   void CountDenied(const ConsumerUse& use, std::uint32_t weight);
   void CountAllowed(const ConsumerUse& use, std::uint32_t weight);
   void Record(const DecisionRecord& record);
   /// Returns true, and counts a record as dropped, if there is no room: then it need not be made.
   bool DropIfFull() { return records_->DropIfFull(); }
+  /// Counts a denial that is not recorded.
+  void CountDropped() { records_->CountDropped(); }
 
   /// Gives away what was recorded and goes on with `empty`.
   [[nodiscard]] std::unique_ptr<DecisionBuffer> Exchange(std::unique_ptr<DecisionBuffer> empty);

@@ -109,7 +109,7 @@ void PrometheusText::Family(std::string_view name, MetricType type, std::string_
 void PrometheusText::Series(std::string_view suffix, Labels labels, const Label* last) {
   out_ += name_;
   out_ += suffix;
-  if (!constant_.empty() || labels.size() != 0 || last != nullptr) {
+  if (!constant_.empty() || !labels.empty() || last != nullptr) {
     char separator = '{';
     const auto separate = [&] {
       out_ += separator;

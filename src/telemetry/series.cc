@@ -6,7 +6,7 @@
 
 namespace sluice::telemetry {
 
-SeriesIds::SeriesIds(std::vector<std::string_view> labels, std::vector<Values> shared,
+SeriesIds::SeriesIds(std::vector<std::string_view> labels, const std::vector<Values>& shared,
                      std::size_t max_series)
     : labels_(std::move(labels)), shared_(shared.size()), capacity_(shared_ + max_series) {
   for (const Values& values : shared) Intern(values);

@@ -35,7 +35,7 @@ class SeriesIds {
   using Values = std::vector<std::string>;
 
   /// `labels`: the names of the labels. `shared`: the values of the shared series.
-  SeriesIds(std::vector<std::string_view> labels, std::vector<Values> shared,
+  SeriesIds(std::vector<std::string_view> labels, const std::vector<Values>& shared,
             std::size_t max_series = kDefaultMaxSeries);
 
   /// Returns the series with these values of the labels; `other`, one of the shared, if none is

@@ -201,12 +201,11 @@ void Connection::PlanNext() {
   const PauseReason pause = lingering() ? PauseReason::kNone : session_->pause();
   const bool waits =
       pause == PauseReason::kStore || (pause == PauseReason::kNone && readable_ && !lingering());
-  if (pause == PauseReason::kTurn || (readable_ && WantsToRead())) {
-    all_.GoOnNextTurn(*this);
-  } else if (waits && !MayGoOn()) {
+  const bool has_input = pause == PauseReason::kTurn || (readable_ && WantsToRead());
+  if (!has_input && waits && !MayGoOn()) {
     all_.GoOnLater(*this);
-  } else if (pause == PauseReason::kStore) {
-    all_.GoOnNextTurn(*this);  // There is room by now.
+  } else if (has_input || pause == PauseReason::kStore) {  // kStore: there is room by now.
+    all_.GoOnNextTurn(*this);
   }
 }
 

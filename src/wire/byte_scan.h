@@ -50,6 +50,27 @@ inline const char* SkipToken(const char* at, const char* end) {
   return at;
 }
 
+/// Returns whether the text is a token, as names of headers are.
+inline bool IsToken(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+#ifdef __SSE2__
+  while (end - at >= 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto between = [](__m128i these, char first, char last) {
+      return _mm_and_si128(_mm_cmpgt_epi8(these, _mm_set1_epi8(static_cast<char>(first - 1))),
+                           _mm_cmplt_epi8(these, _mm_set1_epi8(static_cast<char>(last + 1))));
+    };
+    const __m128i usual = _mm_or_si128(
+        between(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 'z'),
+        _mm_or_si128(between(bytes, '0', '9'), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('-'))));
+    if (_mm_movemask_epi8(usual) != 0xFFFF) break;
+    at += 16;
+  }
+#endif
+  return !text.empty() && SkipToken(at, end) == end;
+}
+
 /// Returns the first byte that is not part of a target, or `end`.
 inline const char* SkipTarget(const char* at, const char* end) {
 #ifdef __SSE2__

@@ -36,6 +36,18 @@ TEST(ByteScan, StopsATokenWhereTheByteWiseRuleDoes) {
   ExpectSameAsByteWise(SkipToken, IsTokenByte);
 }
 
+TEST(ByteScan, ATokenHasOnlyBytesOfTokens) {
+  EXPECT_FALSE(IsToken(""));
+  const auto stop = [](const char* at, const char* end) {
+    return IsToken({at, end}) ? end : SkipToken(at, end);
+  };
+  ExpectSameAsByteWise(stop, IsTokenByte);
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    EXPECT_EQ(IsToken(std::string(17, 'X') + c + std::string(15, '-')), IsTokenByte(c)) << byte;
+  }
+}
+
 TEST(ByteScan, KnowsTheBytesOfEachKind) {
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);

@@ -31,11 +31,6 @@ std::string_view UsualLine(int status) {
   }
 }
 
-bool IsName(std::string_view name) {
-  const char* const end = name.data() + name.size();
-  return !name.empty() && SkipToken(name.data(), end) == end;
-}
-
 void AppendValue(std::string& output, std::string_view value) {
   const char* at = value.data();
   const char* const end = at + value.size();
@@ -75,7 +70,7 @@ HttpResponse::HttpResponse(std::string& output, int status, std::string_view dat
 }
 
 HttpResponse& HttpResponse::Add(std::string_view name, std::string_view value) {
-  if (!IsName(name)) return *this;
+  if (!IsToken(name)) return *this;
   output_.append(kLineEnd).append(name).append(": ");
   AppendValue(output_, value);
   return *this;
@@ -87,12 +82,8 @@ HttpResponse& HttpResponse::Add(std::string_view name, std::int64_t value) {
   if (name.size() > kMaxName) return Add(name, std::string_view(std::to_string(value)));
   std::array<char, kMaxName + kDigits + 4> line;
   char* at = std::copy(kLineEnd.begin(), kLineEnd.end(), line.data());
-  bool is_name = !name.empty();
-  for (const char c : name) {
-    is_name &= IsTokenByte(c);
-    *at++ = c;
-  }
-  if (!is_name) return *this;
+  if (!IsToken(name)) return *this;
+  at = std::copy(name.begin(), name.end(), at);
   *at++ = ':';
   *at++ = ' ';
   at = std::to_chars(at, line.data() + line.size(), value).ptr;

@@ -272,6 +272,19 @@ class Resources(unittest.TestCase):
                  for (kind, name), service in resources.items() if kind == "Service"}  # fmt: skip
         self.assertEqual(ports, {"limits-sluice": ["http", "resp", "grpc"], "limits-sluice-admin": ["admin"]})
 
+    def test_secrets_are_files_that_others_cannot_read(self):
+        expected = {
+            "production": {"redis", "redis-ca", "sluice-admin", "sluice-receipts", "sluice-tls"},
+            "rule-service": {"first-rules", "sluice-admin", "sluice-receipts"},
+        }
+        for name, secrets in expected.items():
+            with self.subTest(values=name):
+                resources = render(values=CHART / f"ci/{name}.yaml")
+                self.assertFalse(has(resources, "Secret"))
+                volumes = only(resources, "Deployment")["spec"]["template"]["spec"]["volumes"]
+                modes = {volume["secret"]["secretName"]: volume["secret"]["defaultMode"] for volume in volumes if "secret" in volume}
+                self.assertEqual(modes, dict.fromkeys(secrets, 0o440))
+
     def test_selectors_find_the_pods(self):
         resources = render(values=CHART / "ci/production.yaml")
         labels = only(resources, "Deployment")["spec"]["template"]["metadata"]["labels"]
@@ -340,7 +353,8 @@ class Resources(unittest.TestCase):
             (("redis.urlKey=url",), "set redis.existingSecret"),
             (("redis.existingSecret=a",), "set redis.url"),
             (("redis.urlKey=url", "redis.existingSecret=a", "redis.caSecret=b"), "the URL names the file itself"),
-            (("rules.inline=a", "rules.existingConfigMap=b"), "not both"),
+            (("rules.inline=a", "rules.existingConfigMap=b"), "set one of"),
+            (("rules.existingConfigMap=a", "rules.existingSecret=b"), "set one of"),
             (("rules.source=store",), "set redis.url or state.existingClaim"),
             (("tls.clientCaKey=ca.crt",), "set tls.existingSecret"),
             ((redis, "autoscaling.enabled=true", "autoscaling.minReplicas=20"), "minReplicas is more than maxReplicas"),
@@ -351,6 +365,10 @@ class Resources(unittest.TestCase):
             (("replcas=2",), "replcas"),
             (("redis.url=redis:6379",), "redis"),
             (("redis.url=redis://:secret@redis",), "readable in a ConfigMap"),
+            (("redis.url=redis://alice:sec/r@et@redis",), "readable in a ConfigMap"),
+            (("redis.url=redis-sentinel://alice:secret@mymaster@redis",), "readable in a ConfigMap"),
+            (("extraEnv[0].name=SLUICE_ADMIN_TOKEN", "extraEnv[0].value=secret"), "readable in the Deployment"),
+            (("extraEnv[0].name=SLUICE_STORE", "extraEnv[0].value=redis://:secret@redis"), "readable in the Deployment"),
             (("redis.url=redis://redis?password_file=/a", "redis.existingSecret=b"), "omit them"),
             (("ports.http=80",), "ports"),
             (("image.digest=latest",), "digest"),

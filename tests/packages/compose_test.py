@@ -1,5 +1,5 @@
-"""compose.yaml and the Dockerfile, without a container engine: Compose reads the file, its files exist, the server accepts
-its settings, and buildah builds the image on a Debian root made here."""
+"""compose.yaml and the Dockerfile, without a container engine: Compose reads the file, its services run as processes in a
+network that knows their names, and buildah builds the image on a Debian root made here."""
 
 import json
 import os
@@ -7,12 +7,14 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 import yaml
-
+from image_test import Image, build
 from support.debian_root import clean_archive, reason_to_skip
+from support.environment import TIMEOUT, wait_until
 
 SOURCE = Path(__file__).resolve().parents[2]
 SLUICE = SOURCE / "build/release/bin/sluice"
@@ -20,6 +22,7 @@ COMPOSE = next((command for command in (["docker", "compose"], ["docker-compose"
                 if shutil.which(command[0]) and not subprocess.run([*command, "version"], capture_output=True).returncode),
                None)  # fmt: skip
 MINUTES = 60
+TOKEN = "token-of-the-compose-test"
 
 
 def run(*command, timeout=2 * MINUTES, **options):
@@ -86,6 +89,124 @@ class ComposeFile(unittest.TestCase):
         self.assertTrue(dashboards)
         home = Path(self.services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
         self.assertTrue((SOURCE / mounts[str(home.parent)] / home.name).is_file())
+
+
+class Network:
+    """A network and a view of the file system of their own, in which the services have names, and addresses that are not
+    loopback. `prepare`: commands that mount what the view has in addition."""
+
+    def __init__(self, folder, names, prepare):
+        hosts = folder / "hosts"
+        addresses = [f"10.0.0.{number}" for number in range(1, len(names) + 1)]
+        lines = ("127.0.0.1 localhost", *map(" ".join, zip(addresses, names, strict=True)))
+        hosts.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        script = "\n".join((
+            "set -e", "mount --make-rprivate /", "ip link set lo up",
+            *(f"ip address add {address}/32 dev lo" for address in addresses),
+            f"mount --bind {hosts} /etc/hosts", *prepare, "echo ready", "exec sleep infinity",
+        ))  # fmt: skip
+        self.processes = [
+            subprocess.Popen(["unshare", "--net", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        ]
+        assert self.processes[0].stdout.readline() == "ready\n"
+        self.enter = (shutil.which("nsenter"), "--target", str(self.processes[0].pid), "--net", "--mount")
+
+    def run(self, *command, **options):
+        return run(*self.enter, *command, **options)
+
+    def start(self, log, *command, **options):
+        with log.open("w") as file:
+            self.processes.append(subprocess.Popen([*self.enter, *command], stdout=file, stderr=file, **options))
+        return self.processes[-1]
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait(TIMEOUT)
+        self.processes[0].stdout.close()
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can make a network")
+@unittest.skipUnless(shutil.which("redis-server"), "redis-server is not installed")
+class Services(unittest.TestCase):
+    """The services as processes: their commands, environment, health checks and mounted files are those of the file."""
+
+    def setUp(self):
+        self.services = yaml.safe_load((SOURCE / "compose.yaml").read_text(encoding="utf-8"))["services"]
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        image = Image(build(self.folder / "image"))
+        self.root, self.config = self.folder / "root", image.config["config"]
+        image.unpack(self.root)
+        user, group = self.config["User"].split(":")
+        (self.root / "etc/hosts").touch()  # Where an engine mounts its own.
+        prepare = (
+            f"mount --bind {self.root} {self.root}",
+            f"mount -o remount,ro,bind {self.root}",
+            f"mount --bind {self.folder}/hosts {self.root}/etc/hosts",
+            *(f"mount -t tmpfs -o uid={user},gid={group} tmpfs {self.root}{path}" for path in self.config["Volumes"]),
+        )
+        self.network = Network(self.folder, list(self.services), prepare)
+        self.addCleanup(self.network.close)
+
+    def inside(self, *command):
+        """A command in the root of the image, as its user."""
+        return (shutil.which("chroot"), f"--userspec={self.config['User']}", self.root, *command)
+
+    def health_check(self, name):
+        kind, *command = self.services[name]["healthcheck"]["test"]
+        self.assertEqual(kind, "CMD")
+        return command
+
+    def start(self, name, command, health_check, **options):
+        log = self.folder / f"{name}.log"
+        self.network.start(log, *command, **options)
+        wait_until(lambda: self.network.run(*health_check, **options).returncode == 0, lambda: log.read_text(encoding="utf-8"))
+
+    def get(self, *arguments):
+        answer = self.network.run("curl", "-sS", "-w", "\n%{http_code}", *arguments)
+        body, _, status = answer.stdout.rpartition("\n")
+        return int(status), body
+
+    def test_sluice_and_redis_answer(self):
+        begin = time.monotonic()
+        self.start_services()
+        comment = re.search(r"^# +(curl .*)$", (SOURCE / "compose.yaml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+        answer = self.network.run("sh", "-c", comment).stdout
+        print(f"\nstart of Redis and Sluice to the first answer: {time.monotonic() - begin:.1f} s", flush=True)
+        self.assertRegex(answer, r"^HTTP/1.1 200 ")
+        self.assertRegex(answer.lower(), r"\nx-ratelimit-remaining: \d+")
+        self.assertNotEqual(self.network.run("redis-cli", "dbsize").stdout, "0\n")
+        blocks = "http://sluice:8080/admin/v1/entries"
+        self.assertIn(self.get(blocks)[0], (401, 403))
+        self.assertEqual(self.get("-H", f"Authorization: Bearer {TOKEN}", blocks)[0], 200)
+
+    def start_services(self):
+        redis = (*self.services["redis"]["command"], "--protected-mode", "no", "--dir", self.folder)  # As its image has it.
+        self.start("redis", redis, self.health_check("redis"))
+        variables = dict(each.split("=", 1) for each in self.config["Env"])
+        variables |= {name: re.sub(r"\$\{\w+:-\}", TOKEN, value) for name, value in self.services["sluice"]["environment"].items()}
+        command = self.inside(*self.config["Entrypoint"], *self.config["Cmd"])
+        self.start("sluice", command, self.inside(*self.health_check("sluice")), env=variables)
+
+    @unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed")
+    def test_prometheus_scrapes_sluice(self):
+        self.start_services()
+        for mount in self.services["prometheus"]["volumes"]:
+            source, target = mount.split(":")[:2]
+            if source.startswith("."):
+                shutil.copy(SOURCE / source, self.folder / Path(target).name)
+        log = self.folder / "prometheus.log"
+        self.network.start(log, "prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/metrics")
+
+        def ask(path):
+            status, body = self.get(f"http://prometheus:9090/api/v1/{path}")
+            return json.loads(body)["data"] if status == 200 else {}
+
+        def is_up():
+            return [each["value"][1] for each in ask("query?query=up").get("result", ())] == ["1"]
+
+        wait_until(is_up, lambda: log.read_text(encoding="utf-8"))
+        self.assertTrue(ask("rules")["groups"])
 
 
 @unittest.skipIf(reason_to_skip(), reason_to_skip())

@@ -1,4 +1,4 @@
-"""Installs, starts, upgrades and purges the Debian packages in build/packages/ in a clean Debian 12."""
+"""Installs, starts, upgrades and purges the Debian packages in build/packages/ in a clean Debian 12 and a clean Debian 13."""
 
 import hashlib
 import shutil
@@ -12,6 +12,8 @@ from support.debian_root import PACKAGES, TREE, DebianRoot, package, reason_to_s
 
 CHECK = ("curl", "-sS", "-i", "-H", "X-API-Key: demo-key", "http://127.0.0.1:8080/api/ping")
 NEXT_VERSION = "99.0"
+TOKEN = "token-of-the-package-test"
+HIGHEST_EXPOSURE = 15  # Of 100, as systemd-analyze counts it; it prints tenths.
 
 
 def make_next_version(deb, directory):
@@ -32,15 +34,15 @@ def make_next_version(deb, directory):
     return made
 
 
-@unittest.skipIf(reason_to_skip(), reason_to_skip())
-class ServerPackage(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.root = DebianRoot("bookworm")
-        cls.addClassCleanup(cls.root.close)
-        cls.deb = package("sluice_*_amd64.deb")
-        cls.root.copy(cls.deb)
-        cls.root.boot()
+class ServerPackage:
+    """The tests of a release, for a TestCase with its name as `release`."""
+
+    def setUp(self):
+        self.root = DebianRoot(self.release)
+        self.addCleanup(self.root.close)
+        self.deb = package("sluice_*_amd64.deb")
+        self.root.copy(self.deb)
+        self.root.boot()
 
     def read(self, path):
         return (self.root.path / path.lstrip("/")).read_text(encoding="utf-8")
@@ -50,9 +52,15 @@ class ServerPackage(unittest.TestCase):
         self.assertIn(" 200 ", answer.splitlines()[0])
         self.assertIn("x-ratelimit-limit: 100", answer.lower())
 
+    def assert_mallory_is(self, state):
+        """As a live entry says, which is part of the server's state."""
+        answer = self.root.run("curl", "-sS", "-i", "-H", "X-API-Key: mallory", "http://127.0.0.1:8080/api/ping").stdout
+        self.assertIn({"blocked": " 403 ", "allowed": " 200 "}[state], answer.splitlines()[0])
+
     def test_life_of_the_package(self):
         self.install()
         self.service_is_confined()
+        self.secrets_are_read_from_a_private_file()
         self.upgrade_keeps_changed_files()
         self.remove_keeps_settings()
         self.purge_leaves_nothing()
@@ -61,7 +69,7 @@ class ServerPackage(unittest.TestCase):
         begin = time.monotonic()
         self.root.run("apt-get", "install", "-q", "-y", f"/root/{self.deb.name}")
         self.assert_answers()
-        print(f"\napt install to the first answer: {time.monotonic() - begin:.1f} s", flush=True)
+        print(f"\n{self.release}: apt install to the first answer: {time.monotonic() - begin:.1f} s", flush=True)
         for file in ("share/man/man1/sluice.1.gz", "share/man/man5/sluice-rules.5.gz", "share/bash-completion/completions/sluice"):
             self.assertTrue((self.root.path / "usr" / file).is_file(), file)
         self.assertEqual(self.root.run("systemctl", "is-enabled", "sluice").stdout.strip(), "enabled")
@@ -74,8 +82,27 @@ class ServerPackage(unittest.TestCase):
         self.assertEqual(fields["NoNewPrivs"].strip(), "1")
         self.assertEqual(fields["Seccomp"].strip(), "2")
         self.assertEqual(int(fields["CapBnd"], 16), 0)
-        state = self.root.run("systemctl", "show", "-p", "StateDirectory", "--value", "sluice").stdout.strip()
-        self.assertTrue((self.root.path / "var/lib" / state).exists())
+        verified = self.root.run("systemd-analyze", "verify", "--man=no", "sluice.service")
+        self.assertEqual(verified.stdout + verified.stderr, "")
+        analyzed = self.root.run("systemd-analyze", "security", "--no-pager", f"--threshold={HIGHEST_EXPOSURE}", "sluice.service")
+        print(analyzed.stdout.splitlines()[-1], flush=True)
+
+        self.root.run("systemctl", "reload", "sluice")
+        self.assert_answers()
+
+    def secrets_are_read_from_a_private_file(self):
+        secrets = self.root.path / "etc/default/sluice"
+        secrets.touch(mode=0o600)
+        secrets.write_text(f"SLUICE_ADMIN_TOKEN={TOKEN}\n", encoding="utf-8")
+        self.root.run("systemctl", "restart", "sluice")
+        self.assert_mallory_is("allowed")
+        self.root.run("env", f"SLUICE_ADMIN_TOKEN={TOKEN}", "sluice", "block", "api_key=mallory", "--wait", "10s")
+        self.assert_mallory_is("blocked")
+        shown = self.root.run("systemctl", "show", "sluice").stdout + self.root.run("journalctl", "-u", "sluice").stdout
+        self.assertNotIn(TOKEN, shown)
+        state = self.root.path / "var/lib/private"
+        self.assertEqual(state.stat().st_mode & 0o077, 0)
+        self.assertTrue(any((state / "sluice").iterdir()))
 
     def upgrade_keeps_changed_files(self):
         rules = self.root.path / "etc/sluice/rules.yaml"
@@ -90,6 +117,7 @@ class ServerPackage(unittest.TestCase):
         self.assertIn("# Of the next version.", self.read("etc/sluice/sluice.yaml"))
         self.assertNotEqual(self.root.run("systemctl", "show", "-p", "MainPID", "--value", "sluice").stdout, before)
         self.assertIn("x-ratelimit-limit: 77", self.root.run(*CHECK).stdout.lower())
+        self.assert_mallory_is("blocked")
 
     def remove_keeps_settings(self):
         self.root.run("apt-get", "remove", "-q", "-y", "sluice")
@@ -97,9 +125,25 @@ class ServerPackage(unittest.TestCase):
         self.assertIn("77 per minute", self.read("etc/sluice/rules.yaml"))
 
     def purge_leaves_nothing(self):
+        # A link that a service which was broken into has left.
+        victim = self.root.path / "root/victim"
+        victim.mkdir()
+        (victim / "file").touch()
+        (self.root.path / "var/lib/private/sluice/link").symlink_to("/root/victim")
         self.root.run("apt-get", "purge", "-q", "-y", "sluice")
         left = self.root.run("find", "/etc", "/usr", "/var/lib", "-name", "*sluice*").stdout
         self.assertEqual(left, "")
+        self.assertTrue((victim / "file").exists())
+
+
+@unittest.skipIf(reason_to_skip(), reason_to_skip())
+class ServerPackageOnDebian12(ServerPackage, unittest.TestCase):
+    release = "bookworm"
+
+
+@unittest.skipIf(reason_to_skip(), reason_to_skip())
+class ServerPackageOnDebian13(ServerPackage, unittest.TestCase):
+    release = "trixie"
 
 
 @unittest.skipIf(reason_to_skip(), reason_to_skip())

@@ -9,32 +9,52 @@ from pathlib import Path
 
 from support.debian_root import TREE, DebianRoot, package, reason_to_skip
 
-RUN = """
+TRY = """
 set -e
-tar -xzf /root/sluice.tar.gz -C /usr/local --strip-components=1
-sluice --version
-sluice check-config /usr/local/etc/sluice/rules.yaml
+cd /root
+{unpack}
 mkfifo /root/started
-sluice serve --config /usr/local/etc/sluice/sluice.yaml >/root/started &
+{serve} >/root/started &
 grep -q 'Try it' /root/started
-curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping
+{check}
 kill $!
 wait $!
 """
+CHECK = "curl -sSf -H 'X-API-Key: demo-key' http://127.0.0.1:8080/api/ping"
+PONG = '{"message":"pong"}'
+
+
+def documented():
+    """The commands of docs/install.md about the tarball, without sudo: unpack, try, copy, start, upgrade."""
+    text = (TREE / "docs/install.md").read_text(encoding="utf-8")
+    part = re.search(r"\n## Tarball\n(.*?)\n## ", text, re.DOTALL)[1]
+    lines = "".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL)).splitlines()
+    return [re.sub(r" +#.*|sudo ", "", line) for line in lines]
 
 
 class Tarball(unittest.TestCase):
-    def test_it_runs_in_clean_systems(self):
+    def test_it_is_tried_installed_and_upgraded_as_documented(self):
         if reason := reason_to_skip():
             self.skipTest(reason)
         version = re.search(r"^project\(sluice VERSION ([\d.]+) ", (TREE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        unpack, serve, copy, start, upgrade, restart = documented()
         for release in ("bookworm", "trixie"):
             with self.subTest(release=release):
                 root = DebianRoot(release)
                 self.addCleanup(root.close)
-                root.copy(package("sluice-*-linux-amd64.tar.gz"), "/root/sluice.tar.gz")
-                shown = root.run("sh", "-c", RUN, options=("--private-network",)).stdout
-                self.assertIn(f"sluice {version}\n", shown)
+                root.copy(package("sluice-*-linux-amd64.tar.gz"))
+                root.boot()
+                self.assertEqual(root.run("sh", "-c", TRY.format(unpack=unpack, serve=serve, check=CHECK)).stdout, PONG)
+                root.run("bash", "-ec", f"cd /root\n{copy}\n{start}")
+                self.assertEqual(root.run("sh", "-c", CHECK).stdout, PONG)
+                self.assertEqual(root.run("sluice", "--version").stdout, f"sluice {version}\n")
+                started = root.run("systemctl", "show", "-p", "ExecStart", "--value", "sluice").stdout
+                self.assertIn("/usr/local/bin/sluice serve --config /usr/local/etc/sluice/sluice.yaml", started)
+                with (root.path / "usr/local/etc/sluice/rules.yaml").open("a", encoding="utf-8") as rules:
+                    rules.write("# Changed.\n")
+                root.run("bash", "-ec", f"cd /root\n{upgrade}\n{restart}")  # While it runs.
+                self.assertEqual(root.run("sh", "-c", CHECK).stdout, PONG)
+                self.assertIn("# Changed.", (root.path / "usr/local/etc/sluice/rules.yaml").read_text(encoding="utf-8"))
 
     def test_the_lowest_glibc_is_the_documented_one(self):
         with tempfile.TemporaryDirectory() as directory, tarfile.open(package("sluice-*-linux-amd64.tar.gz")) as archive:

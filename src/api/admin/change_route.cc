@@ -161,9 +161,11 @@ void RunChange(HttpExchange& exchange, ChangeRequest change) {
     return exchange.Refuse(problem);
   }
   change.origin = exchange.Origin();
-  const bool is_restore = change.kind == control::ChangeKind::kRestore && !change.dry_run;
+  const TaskKind kind = change.dry_run                                 ? TaskKind::kEvaluate
+                        : change.kind == control::ChangeKind::kRestore ? TaskKind::kRestore
+                                                                       : TaskKind::kChange;
   RunRuleTask(
-      exchange, is_restore ? TaskKind::kRestore : TaskKind::kChange,
+      exchange, kind,
       [change = std::make_shared<ChangeRequest>(std::move(change))](ControlServices& services) {
         // The wait must not occupy a thread of changes.
         const auto wait = std::exchange(change->wait, std::nullopt);

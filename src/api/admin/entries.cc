@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "api/admin/control_json.h"
@@ -217,6 +219,12 @@ std::optional<Problem> ReadBatch(PendingChange& pending) {
   if (count > control::kMaxRecordsPerWrite) {
     return wrong(ProblemCode::kInvalidField, "entries",
                  "a request changes at most " + std::to_string(control::kMaxRecordsPerWrite));
+  }
+  std::unordered_set<std::string_view> ids;
+  for (const match::Entry& entry : pending.request.put) ids.insert(entry.id);
+  for (const std::string& id : pending.request.remove) {
+    if (ids.insert(id).second) continue;
+    return wrong(ProblemCode::kDuplicateField, "remove", "'" + id + "' is there twice");
   }
   return std::nullopt;
 }

@@ -108,6 +108,18 @@ TEST_F(EntriesTest, AChangeWithAnEntityTagNeedsTheEntryThatItNames) {
   EXPECT_EQ(Ask("DELETE", "/admin/v1/entries/one", operator_, "", "If-Match: *\r\n").status, 200);
 }
 
+TEST_F(EntriesTest, ABatchNamesEachEntryOnce) {
+  ASSERT_EQ(Put("one", kBlock).status, 200);
+  for (const std::string& body :
+       {std::string(R"({"remove":["one","one"]})"),
+        R"({"remove":["one"],"entries":[{"id":"one",)" + std::string(kBlock.substr(1)) + "]}"}) {
+    const Heard heard = Ask("POST", "/admin/v1/entries:batch", operator_, body);
+    EXPECT_EQ(heard.status, 400);
+    EXPECT_EQ(TextOf(heard.body, "code"), "DUPLICATE_FIELD") << heard.body;
+  }
+  EXPECT_EQ(Ask("GET", "/admin/v1/entries/one", viewer_).status, 200);
+}
+
 TEST_F(EntriesTest, ViewersSeeKeysShortenedAndChangeNothing) {
   ASSERT_EQ(Put("one", kBlock).status, 200);
   for (const char* target : {"/admin/v1/entries/one", "/admin/v1/entries"}) {

@@ -33,10 +33,11 @@ struct ControlServices {
 /// Each kind of task has threads of its own: a task that waits holds up no other kind.
 enum class TaskKind : std::uint8_t {
   kRead,
-  kChange,   ///< Of the rules; evaluating one may take seconds.
-  kRestore,  ///< Of an earlier version: never behind an evaluation.
-  kRecords,  ///< Writing of records.
-  kWait,     ///< For nodes to apply a version.
+  kEvaluate,  ///< Dry runs and comparisons of rules, which may take seconds.
+  kChange,    ///< Of the rules: never behind those.
+  kRestore,   ///< Of an earlier version: never behind a change, either.
+  kRecords,   ///< Writing of records.
+  kWait,      ///< For nodes to apply a version.
 };
 
 /// Runs requests that need the control store on worker threads. One object for each event

@@ -39,8 +39,7 @@ void RunCompareVersions(HttpExchange& exchange) {
   if (!from) return;
   const auto to = ReadPathVersion(exchange, "to");
   if (!to) return;
-  // Both are parsed and compared: as much work as a change.
-  RunRuleTask(exchange, TaskKind::kChange, [from = *from, to = *to](ControlServices& services) {
+  RunRuleTask(exchange, TaskKind::kEvaluate, [from = *from, to = *to](ControlServices& services) {
     const auto difference = services.rules.Compare(from, to);
     if (!difference && difference.error().code == ErrorCode::kInvalidRules) {
       return ReplyWith(

@@ -40,10 +40,10 @@ class JsonText {
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
 
-  template <std::size_t N>
-  JsonText& Raw(const char (&text)[N]) {
-    std::memcpy(at_, text, N - 1);
-    at_ += N - 1;
+  template <std::size_t kSize>
+  JsonText& Raw(const char (&text)[kSize]) {
+    std::memcpy(at_, text, kSize - 1);
+    at_ += kSize - 1;
     return *this;
   }
   JsonText& RawText(std::string_view text) {
@@ -62,20 +62,35 @@ class JsonText {
   JsonText& Bool(bool value) { return value ? Raw("true") : Raw("false"); }
 
   JsonText& Quoted(std::string_view text) {
-    bool is_plain = true;
-    char* end = at_;
-    *end++ = '"';
-    for (const char c : text) {
-      is_plain &= (c >= 0x20) & (c <= 0x7E) & (c != '"') & (c != '\\');
-      *end++ = c;
-    }
-    if (!is_plain) return QuotedWithEscapes(text);
-    *end++ = '"';
-    at_ = end;
+    if (!IsPlain(text)) return QuotedWithEscapes(text);
+    *at_++ = '"';
+    RawText(text);
+    *at_++ = '"';
     return *this;
   }
 
  private:
+  /// Whether the text is ASCII that needs no escapes: eight bytes at a time.
+  static bool IsPlain(std::string_view text) {
+    constexpr std::uint64_t kOnes = 0x0101010101010101;
+    constexpr std::uint64_t kHighs = kOnes << 7;
+    const auto has_zero = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+    const char* at = text.data();
+    std::size_t left = text.size();
+    std::uint64_t other = 0;
+    for (; left >= 8; left -= 8, at += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, at, 8);
+      // From 0x80 on; below 0x20; 0x7F; the two that are escaped.
+      other |= word | (word - 0x20 * kOnes) | (word + kOnes) | has_zero(word ^ ('"' * kOnes)) |
+               has_zero(word ^ ('\\' * kOnes));
+    }
+    bool is_plain = (other & kHighs) == 0;
+    for (; left > 0; --left, ++at) {
+      is_plain &= (*at >= 0x20) & (*at <= 0x7E) & (*at != '"') & (*at != '\\');
+    }
+    return is_plain;
+  }
   JsonText& QuotedWithEscapes(std::string_view text) {
     std::string quoted;
     JsonWriter(quoted).String(text);

@@ -31,8 +31,7 @@ std::string_view HttpLoop::DenialIdOf(const limiter::CheckRequest& check) {
   const bool is_sent = options_.denial_id_in_body || options_.denial_id_in_header;
   if (!is_sent || !IsDeniedByLimit(check)) return {};
   const RulesMark rules = services_.rules_mark();
-  RecordAttributes room;
-  const auto record = RecordOf(Protocol::kHttp, check, services_.now(), rules.number, room);
+  const auto record = RecordOf(Protocol::kHttp, check, services_.now(), rules.number);
   denial_ids_.Append(FactsOf(record, rules.fingerprint), denial_id_);
   return denial_id_;
 }

@@ -1,6 +1,7 @@
 #include "api/resp/rule_commands.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string_view>
 
@@ -95,15 +96,19 @@ void ReplyDecision(const CheckRequest& check, std::string& out) {
   // A limit of 0 means that the store failed and the state is unknown.
   const bool known = by_limits && !(check.degraded && verdict.limit == 0);
   const rules::Rule* const rule = by_limits ? check.matched(check.decision.index).rule : nullptr;
-  resp::AppendArrayHeader(out, 8);
-  resp::AppendInteger(out, check.allowed ? 1 : 0);
-  resp::AppendInteger(out, known ? verdict.limit : -1);
-  resp::AppendInteger(out, known ? verdict.remaining : -1);
-  resp::AppendInteger(out, RetryAfterMillis(check));
-  resp::AppendInteger(out, known ? MillisRoundedUp(verdict.reset_after) : 0);
+  constexpr std::string_view kHeader = "*8\r\n";
+  std::array<char, kHeader.size() + 5 * resp::kMaxIntegerBytes> room;
+  char* at = std::copy(kHeader.begin(), kHeader.end(), room.data());
+  at = resp::WriteInteger(at, check.allowed ? 1 : 0);
+  at = resp::WriteInteger(at, known ? verdict.limit : -1);
+  at = resp::WriteInteger(at, known ? verdict.remaining : -1);
+  at = resp::WriteInteger(at, RetryAfterMillis(check));
+  at = resp::WriteInteger(at, known ? MillisRoundedUp(verdict.reset_after) : 0);
+  out.append(room.data(), at);
   resp::AppendBulk(out, rule != nullptr ? std::string_view(rule->id) : std::string_view());
-  resp::AppendInteger(out, check.degraded ? 1 : 0);
-  resp::AppendInteger(out, known ? MillisRoundedUp(verdict.delay) : 0);
+  at = resp::WriteInteger(room.data(), check.degraded ? 1 : 0);
+  at = resp::WriteInteger(at, known ? MillisRoundedUp(verdict.delay) : 0);
+  out.append(room.data(), at);
 }
 
 void ReplyAffected(const CheckRequest& check, std::string& out) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 
@@ -28,19 +27,6 @@ std::int64_t SecondsRoundedUp(Micros wait) {
   return CeilDiv(wait.count(), std::chrono::microseconds(std::chrono::seconds(1)).count());
 }
 
-char* WriteInteger(char* at, std::int64_t number) {
-  *at++ = ':';
-  if (number >= 0 && number < 10) {
-    *at++ = static_cast<char>('0' + number);
-  } else {
-    constexpr std::size_t kMostDigits = 20;
-    at = std::to_chars(at, at + kMostDigits, number).ptr;
-  }
-  *at++ = '\r';
-  *at++ = '\n';
-  return at;
-}
-
 // By the verdict: that a check is allowed has no meaning when something is given back.
 void AppendThrottled(const Verdict& verdict, Mode mode, std::string& out) {
   const bool limited = verdict.outcome != Outcome::kAllowed && mode != Mode::kShadow;
@@ -49,11 +35,11 @@ void AppendThrottled(const Verdict& verdict, Mode mode, std::string& out) {
   constexpr std::string_view kHeader = "*5\r\n";
   std::memcpy(room.data(), kHeader.data(), kHeader.size());
   char* at = room.data() + kHeader.size();
-  at = WriteInteger(at, limited ? 1 : 0);
-  at = WriteInteger(at, verdict.limit);
-  at = WriteInteger(at, verdict.remaining);
-  at = WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
-  at = WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
+  at = resp::WriteInteger(at, limited ? 1 : 0);
+  at = resp::WriteInteger(at, verdict.limit);
+  at = resp::WriteInteger(at, verdict.remaining);
+  at = resp::WriteInteger(at, waiting_helps ? SecondsRoundedUp(verdict.retry_after) : -1);
+  at = resp::WriteInteger(at, SecondsRoundedUp(verdict.reset_after));
   out.append(room.data(), at);
 }
 

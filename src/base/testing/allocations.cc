@@ -9,6 +9,8 @@ std::size_t allocations = 0;
 
 }  // namespace
 
+// Sanitizers have operators of their own.
+#ifndef SLUICE_SANITIZED
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* const memory = std::malloc(size)) return memory;
@@ -28,6 +30,7 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#endif
 
 namespace sluice {
 

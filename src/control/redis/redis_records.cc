@@ -86,7 +86,7 @@ void AppendWrite(const RecordWrite& write, std::vector<std::string>& texts,
   command.push_back(write.expected ? keep(std::to_string(*write.expected)) : "");
   command.push_back(write.remove ? "0" : keep(ExpiryText(write.expires_at)));
   command.push_back(write.remove ? "-" : "+");
-  command.push_back(write.remove ? std::string_view() : std::string_view(write.text));
+  command.emplace_back(write.remove ? std::string_view() : write.text);
 }
 
 // Nothing: a kind that this build does not know.

@@ -77,6 +77,26 @@ bool CheckedInPlace(StoreCall& call, KeyUse& use, Cell& cell) {
   return true;
 }
 
+/// Locks of several segments, taken in the order of their addresses. Sorts the span, which must
+/// stay.
+class SegmentLocks {
+ public:
+  explicit SegmentLocks(std::span<Segment*> segments) : begin_(segments.data()) {
+    std::sort(segments.begin(), segments.end());
+    end_ = begin_ + (std::unique(segments.begin(), segments.end()) - segments.begin());
+    std::for_each(begin_, end_, [](Segment* segment) { segment->lock.lock(); });
+  }
+  ~SegmentLocks() {
+    std::for_each(begin_, end_, [](Segment* segment) { segment->lock.unlock(); });
+  }
+  SegmentLocks(const SegmentLocks&) = delete;
+  SegmentLocks& operator=(const SegmentLocks&) = delete;
+
+ private:
+  Segment** begin_;
+  Segment** end_;
+};
+
 Inspection InspectionOf(const LimitNumbers& limit, WallTime now, const algo::State& state,
                         const Cell* cell) {
   Inspection inspection{.live = state.grant > 0 || algo::FreshAt(limit, state) > now,
@@ -312,7 +332,70 @@ void MemoryStore::Table::RunAlone(StoreCall& call, const Place& place) {
   WriteBack(call, use, place, loaded);
 }
 
+// The same as CheckedInPlace for a call over a few limits.
+bool MemoryStore::Table::CheckedSeveralInPlace(StoreCall& call) {
+  constexpr std::size_t kMost = 4;
+  struct Target {
+    Segment* segment;
+    KeyHash hash;
+    Cell* cell;
+    algo::State state;
+    bool fits;
+  };
+  const std::size_t count = call.uses.size();
+  if (call.operation != Operation::kCheck || count < 2 || count > kMost) return false;
+  std::array<Target, kMost> targets;
+  std::array<Segment*, kMost> segments;
+  for (std::size_t i = 0; i < count; ++i) {
+    const KeyUse& use = call.uses[i];
+    const LimitNumbers& limit = use.limit->numbers();
+    if (limit.algorithm != Algorithm::kTokenBucket || use.mode != Mode::kEnforce ||
+        use.count_denied || use.only_looks || use.cost == 0 || use.cost > limit.cap) {
+      return false;
+    }
+    Target& target = targets[i];
+    target.hash = HashOf(use.key);
+    target.segment = segments[i] = &SegmentOf(target.hash);
+    target.segment->PrefetchCells(target.segment->PrefetchHome(target.hash));
+    for (std::size_t j = 0; j < i; ++j) {
+      if (targets[j].hash == target.hash) return false;
+    }
+  }
+  const SegmentLocks locks({segments.data(), count});
+  bool allowed = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const KeyUse& use = call.uses[i];
+    Target& target = targets[i];
+    target.cell = target.segment->Find(target.hash);
+    if (target.cell == nullptr || !target.cell->IsInlineUnder(*use.limit)) return false;
+    target.state = target.cell->State();
+    if (call.now < target.state.at) return false;
+    algo::bucket::Advance(use.limit->numbers(), call.now, target.state);
+    target.fits = use.cost <= algo::bucket::Left(use.limit->numbers(), target.state);
+    allowed = allowed && target.fits;
+  }
+  call.ok = true;
+  call.affected = 0;
+  call.allowed = allowed;
+  for (std::size_t i = 0; i < count; ++i) {
+    KeyUse& use = call.uses[i];
+    Target& target = targets[i];
+    const LimitNumbers& limit = use.limit->numbers();
+    use.receipt = {};
+    if (allowed) {
+      algo::bucket::Take(limit, target.state, use.cost);
+      target.cell->TryPack(target.hash, *use.limit, target.state);
+      use.receipt = {.amount = use.cost, .at = target.state.at};
+    }
+    use.verdict = algo::bucket::VerdictOf(limit, call.now, target.state, use.cost, target.fits);
+  }
+  // Last, because it moves cells.
+  for (std::size_t i = 0; i < count; ++i) SweepIfDue(*targets[i].segment, call.now);
+  return true;
+}
+
 void MemoryStore::Table::RunSeveral(StoreCall& call) {
+  if (CheckedSeveralInPlace(call)) return;
   const std::size_t count = call.uses.size();
   if (count <= kPartsOnStack) {
     std::array<Part, kPartsOnStack> parts;
@@ -332,13 +415,8 @@ void MemoryStore::Table::RunParts(StoreCall& call, std::span<Part> parts) {
       if (parts[j].hash == parts[i].hash) parts[i].shared_with = &parts[j];
     }
   }
-  const auto begin = segments.begin();
-  const auto end = begin + static_cast<std::ptrdiff_t>(parts.size());
-  std::sort(begin, end);
-  const auto last = std::unique(begin, end);
-  std::for_each(begin, last, [](Segment* segment) { segment->lock.lock(); });
+  const SegmentLocks locks({segments.data(), parts.size()});
   RunLocked(call, parts);
-  std::for_each(begin, last, [](Segment* segment) { segment->lock.unlock(); });
 }
 
 void MemoryStore::Table::RunLocked(StoreCall& call, std::span<Part> parts) {

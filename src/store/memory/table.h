@@ -105,6 +105,7 @@ class MemoryStore::Table {
   void CheckBucketByAes(const KeyHasher::Prefix& prefix, const Key& key, BucketCheck& check);
   /// Runs any operation on one key.
   void RunAlone(StoreCall& call, const Place& place);
+  bool CheckedSeveralInPlace(StoreCall& call);
   void RunParts(StoreCall& call, std::span<Part> parts);
   static Place PlaceOf(const Part& part) {
     return {*part.segment, part.hash, part.segment->Find(part.hash)};

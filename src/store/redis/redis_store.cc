@@ -101,6 +101,7 @@ RedisStore::~RedisStore() {
   for (Batch* const batch : in_flight_) Fail(batch->calls, ErrorCode::kStoreTimeout);
   for (Batch* const batch : to_retry_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
   for (Batch* const batch : held_) Fail(batch->calls, ErrorCode::kStoreUnavailable);
+  // NOLINTNEXTLINE(modernize-loop-convert): a call that fails may submit its next part.
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     StoreCall* const call = waiting_[i].call;
     Fail({&call, 1}, ErrorCode::kStoreUnavailable);

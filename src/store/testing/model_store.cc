@@ -10,6 +10,7 @@
 
 #include <sluice/limiter.h>
 
+#include "algo/algorithm_info.h"
 #include "algo/testing/model.h"
 
 namespace sluice::store::testing {
@@ -44,6 +45,9 @@ class ModelStore::Ledger {
     Integer grant = 0;
     Integer expiring = 0;  ///< A second grant, until `expires`.
     Integer expires = 0;
+    /// The latest call to the store since the record was written. A sweep may have dropped what had
+    /// expired then.
+    Integer swept = 0;
 
     [[nodiscard]] Integer AllGrants() const { return grant + expiring; }
     void Expire(const Integer& now) {
@@ -79,6 +83,7 @@ class ModelStore::Ledger {
   static std::optional<ErrorCode> Validate(const StoreCall& call);
   static KeyName NameOf(const Key& key);
   static bool IsAsIfNeverUsed(const Record& record, const Integer& now);
+  static bool MayHaveLostEntries(const Record& record, const Integer& now);
 
   /// The key as stored, or nullptr if it is as if never used.
   Record* FindLive(const KeyUse& use, const Integer& now);
@@ -148,6 +153,7 @@ void ModelStore::Ledger::Submit(StoreCall& call) {
   }
   const Integer now = Clamp(call.now);
   latest_ = std::max(latest_, now);
+  for (auto& [name, record] : keys_) record.swept = std::max(record.swept, now);
   switch (call.operation) {
     case Operation::kCheck:
     case Operation::kPeek:
@@ -202,8 +208,22 @@ bool ModelStore::Ledger::IsAsIfNeverUsed(const Record& record, const Integer& no
 
 bool ModelStore::Ledger::MayBeForgotten(const Key& key, WallTime now) const {
   const auto found = keys_.find(NameOf(key));
-  return found != keys_.end() && IsAsIfNeverUsed(found->second, latest_) &&
-         !IsAsIfNeverUsed(found->second, Clamp(now));
+  if (found == keys_.end()) return false;
+  const Record& record = found->second;
+  return MayHaveLostEntries(record, Clamp(now)) ||
+         (IsAsIfNeverUsed(record, latest_) && !IsAsIfNeverUsed(record, Clamp(now)));
+}
+
+// Entries of a history that had expired before the clock was set back to `now`.
+bool ModelStore::Ledger::MayHaveLostEntries(const Record& record, const Integer& now) {
+  const LimitNumbers& limit = record.model.limit();
+  if (now >= record.swept || !algo::InfoOf(limit.algorithm).keeps_history) return false;
+  algo::testing::KeyModel kept = record.model;
+  algo::testing::KeyModel swept = record.model;
+  swept.Advance(limit, record.swept);
+  swept.Advance(limit, now);
+  kept.Advance(limit, now);
+  return swept.Left() != kept.Left();
 }
 
 ModelStore::Ledger::Record* ModelStore::Ledger::FindLive(const KeyUse& use, const Integer& now) {
@@ -236,7 +256,8 @@ std::map<ModelStore::Ledger::KeyName, ModelStore::Ledger::View> ModelStore::Ledg
 void ModelStore::Ledger::WriteAll(const StoreCall& call, const std::map<KeyName, View>& views) {
   for (const KeyUse& use : call.uses) {
     const View& view = views.at(NameOf(use.key));
-    if (view.must_write) keys_.insert_or_assign(NameOf(use.key), view.record);
+    if (!view.must_write) continue;
+    keys_.insert_or_assign(NameOf(use.key), view.record).first->second.swept = Clamp(call.now);
   }
 }
 

@@ -64,7 +64,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* "true" if the rule file is mounted, else empty. */ -}}
 {{- define "sluice.hasRules" -}}
-{{- if or .Values.rules.inline .Values.rules.existingConfigMap }}true{{ end }}
+{{- if or .Values.rules.inline .Values.rules.existingConfigMap .Values.rules.existingSecret }}true{{ end }}
 {{- end }}
 
 {{- /* The URL of Redis with the files of the mounted Secrets. */ -}}
@@ -164,7 +164,7 @@ log:
 {{- if and (or .Values.redis.existingSecret .Values.redis.caSecret) (not (include "sluice.hasRedis" .)) }}
 {{- fail "redis.existingSecret, redis.caSecret: set redis.url, or redis.urlKey" }}
 {{- end }}
-{{- if regexMatch "^[a-z-]+://[^/?@]*:[^/?@]+@" .Values.redis.url }}
+{{- if regexMatch "^[a-z-]+://[^@]*:.*@" .Values.redis.url }}
 {{- fail "redis.url: the password would be readable in a ConfigMap; put it into a Secret, and set redis.existingSecret" }}
 {{- end }}
 {{- if or (and .Values.redis.existingSecret (contains "password_file=" .Values.redis.url)) (and .Values.redis.caSecret (contains "ca_file=" .Values.redis.url)) }}
@@ -173,8 +173,13 @@ log:
 {{- if and .Values.redis.urlKey .Values.redis.caSecret }}
 {{- fail "redis.caSecret: with redis.urlKey, the URL names the file itself: ca_file=/etc/sluice/redis-ca/ca.crt is only added to redis.url" }}
 {{- end }}
-{{- if and .Values.rules.inline .Values.rules.existingConfigMap }}
-{{- fail "rules: set inline or existingConfigMap, not both" }}
+{{- if gt (len (compact (list .Values.rules.inline .Values.rules.existingConfigMap .Values.rules.existingSecret))) 1 }}
+{{- fail "rules: set one of inline, existingConfigMap and existingSecret" }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if and (has .name (list "SLUICE_ADMIN_TOKEN" "SLUICE_STORE")) (hasKey . "value") }}
+{{- fail (printf "extraEnv: %s would be readable in the Deployment; use admin.existingSecret or redis.existingSecret" .name) }}
+{{- end }}
 {{- end }}
 {{- if and (eq .Values.rules.source "store") (not (include "sluice.hasRedis" .)) (not .Values.state.existingClaim) }}
 {{- fail "rules.source: without Redis, versions of the rules live in the state directory; set redis.url or state.existingClaim" }}
