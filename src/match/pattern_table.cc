@@ -49,8 +49,12 @@ PatternTable::PatternTable(std::span<const rules::Pattern* const> patterns) {
     const auto longest = std::max_element(
         literals.begin(), literals.end(),
         [](const auto& a, const auto& b) { return a.text.size() < b.text.size(); });
-    if (longest != literals.end() && longest->text.size() >= LiteralIndex::kLeastBytes) {
-      wanted.push_back({{std::string(longest->text), longest->at_begin, longest->at_end}, place});
+    Literal literal;
+    if (longest != literals.end()) {
+      literal = {std::string(longest->text), longest->at_begin, longest->at_end};
+    }
+    if (LiteralIndex::CanHold(literal)) {
+      wanted.push_back({std::move(literal), place});
     } else {
       others_.push_back(place);
     }
