@@ -32,7 +32,7 @@ class KeyHasher {
  public:
   enum class Method : std::uint8_t {
     kFastest,
-    /// The same with fewer rounds of AES, for hashes that nobody sees. Two keys collide with a
+    /// The same with fewer rounds of AES, for hashes that are never shown. Two keys collide with a
     /// probability of about 2^-107.
     kHidden,
     kPortable
