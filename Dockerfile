@@ -6,13 +6,13 @@ ARG BASE=debian:12-slim
 FROM ${BASE} AS build
 WORKDIR /src
 COPY . .
-# Of the commit, for the labels of what is built; the image is the same without.
-ARG SLUICE_REVISION=""
 ARG SOURCE_DATE_EPOCH=0
 RUN --mount=type=cache,target=/root/.cache/ccache \
-  SLUICE_REVISION=${SLUICE_REVISION} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} ./dev package image --root /image
+  SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} ./dev package image --root /image
 
 FROM scratch
+# The commit, for a label.
+ARG SLUICE_REVISION=""
 COPY --from=build /image /
 COPY --from=build --chown=65532:65532 /image/var/lib/sluice /var/lib/sluice
 ENV PATH=/usr/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt SLUICE_CONFIG=/etc/sluice/sluice.yaml
@@ -21,7 +21,8 @@ EXPOSE 8080 6380 8081
 VOLUME /var/lib/sluice
 LABEL org.opencontainers.image.title=sluice \
   org.opencontainers.image.description="A distributed rate limiter" \
-  org.opencontainers.image.licenses=MIT
+  org.opencontainers.image.licenses=MIT \
+  org.opencontainers.image.revision=${SLUICE_REVISION}
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/usr/bin/sluice", "healthcheck"]
 ENTRYPOINT ["/usr/bin/sluice"]
 CMD ["serve"]

@@ -43,12 +43,17 @@ set(SLUICE_YAML_CPP yaml-cpp)
 if(TARGET yaml-cpp::yaml-cpp)  # Since 0.8.
   set(SLUICE_YAML_CPP yaml-cpp::yaml-cpp)
 endif()
+pkg_check_modules(libcrypto QUIET libcrypto)
 set(re2_archives ${re2_STATIC_LIBRARIES})  # Newer ones need parts of Abseil.
-list(REMOVE_ITEM re2_archives atomic dl m pthread rt)  # Of the system.
+set(crypto_archives crypto ${libcrypto_STATIC_LIBRARIES})  # Newer ones need zlib and zstd.
+list(REMOVE_DUPLICATES crypto_archives)
+foreach(archives IN ITEMS re2_archives crypto_archives)
+  list(REMOVE_ITEM ${archives} atomic dl m pthread rt)  # Of the system.
+endforeach()
 sluice_dependency(yaml ${SLUICE_YAML_CPP} yaml-cpp)
 sluice_dependency(re2 PkgConfig::re2 ${re2_archives})
-sluice_dependency(crypto OpenSSL::Crypto crypto)
-sluice_dependency(ssl OpenSSL::SSL ssl crypto)
+sluice_dependency(crypto OpenSSL::Crypto ${crypto_archives})
+sluice_dependency(ssl OpenSSL::SSL ssl ${crypto_archives})
 if(PROJECT_IS_TOP_LEVEL)
   sluice_dependency(nghttp2 PkgConfig::nghttp2 nghttp2)
   sluice_dependency(zlib ZLIB::ZLIB z)

@@ -20,6 +20,11 @@ def purl(its):
     return f"pkg:deb/debian/{name}@{version}?arch={its.architecture}&distro={debian.distribution()}"
 
 
+def verification_code(checksums):
+    """Of the files of a package (SPDX 2.3, 7.9); `checksums`: their SHA-1 sums."""
+    return hashlib.sha1("".join(sorted(checksums)).encode(), usedforsecurity=False).hexdigest()
+
+
 def package_entry(its):
     return {
         "SPDXID": spdx_id("Package", its.name),
@@ -27,7 +32,6 @@ def package_entry(its):
         "versionInfo": its.version,
         "supplier": f"Organization: {its.maintainer.partition(' <')[0]}",
         "downloadLocation": "NOASSERTION",
-        "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": "NOASSERTION",
         "copyrightText": "NOASSERTION",
@@ -43,8 +47,9 @@ def package_entry(its):
     }
 
 
-def document(version, created, entries, linked):
-    """`created`: ISO 8601; `entries`: of all layers; `linked`: packages whose code is part of the binary."""
+def document(version, created, entries, linked, own_path):
+    """`created`: ISO 8601; `entries`: of all layers; `linked`: packages whose code is part of the binary; `own_path`: of the
+    document in the image."""
     own = spdx_id("Package", "sluice")
     packages = {
         "sluice": {
@@ -52,7 +57,6 @@ def document(version, created, entries, linked):
             "name": "sluice",
             "versionInfo": version,
             "downloadLocation": "NOASSERTION",
-            "filesAnalyzed": False,
             "licenseConcluded": "MIT",
             "licenseDeclared": "MIT",
             "copyrightText": "NOASSERTION",
@@ -60,6 +64,7 @@ def document(version, created, entries, linked):
         }
     }
     files, relationships = [], [("SPDXRef-DOCUMENT", "DESCRIBES", own)]
+    sums_of = {}  # SHA-1 sums of the files of each package.
     for entry in entries:
         if entry.content is None:
             continue
@@ -76,7 +81,14 @@ def document(version, created, entries, linked):
             packages[entry.package.name] = package_entry(entry.package)
             kind = "STATIC_LINK" if entry.package in linked else "DEPENDS_ON"
             relationships.append((own, kind, spdx_id("Package", entry.package.name)))
-        relationships.append((spdx_id("Package", entry.package.name) if entry.package else own, "CONTAINS", file))
+        owner = entry.package.name if entry.package else "sluice"
+        sums_of.setdefault(owner, []).append(sums["SHA1"])
+        relationships.append((packages[owner]["SPDXID"], "CONTAINS", file))
+    for name, package in packages.items():  # Their files are listed, the document itself apart.
+        code = {"packageVerificationCodeValue": verification_code(sums_of[name])}
+        if name == "sluice":
+            code["packageVerificationCodeExcludedFiles"] = [f"./{own_path}"]
+        package |= {"filesAnalyzed": True, "packageVerificationCode": code}
     body = {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",

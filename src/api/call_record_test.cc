@@ -17,7 +17,7 @@ using telemetry::DecisionBuffer;
 using telemetry::LoopInsight;
 
 constexpr std::size_t kEnough = std::size_t{4} << 20;
-constexpr WallTime kNow{std::chrono::seconds(1'000'000)};
+constexpr WallTime kCallTime{std::chrono::seconds(1'000'000)};
 
 struct Recorded {
   std::uint64_t records = 0;
@@ -29,7 +29,7 @@ Recorded Deny(LoopInsight& insight, int calls) {
   limiter::CheckRequest check;
   check.ruling = Ruling::kDenyListed;
   check.allowed = false;
-  for (int i = 0; i < calls; ++i) RecordCall(insight, Protocol::kHttp, check, kNow, 1);
+  for (int i = 0; i < calls; ++i) RecordCall(insight, Protocol::kHttp, check, kCallTime, 1);
   const auto buffer = insight.Exchange(std::make_unique<DecisionBuffer>(kEnough));
   Recorded recorded{.dropped = buffer->dropped()};
   buffer->ForEach([&recorded](std::string_view /*bytes*/) { ++recorded.records; });

@@ -11,7 +11,7 @@ namespace {
 
 using limiter::CheckRequest;
 
-// What trusted proxies say of a call in headers of their own. False: one of them makes no sense.
+// Adds attributes from headers of trusted proxies. False: one of them is invalid.
 bool AddProxyHeaders(HttpExchange& exchange, const identity::Headers& headers, Reader reader,
                      CheckRequest& check) {
   if (!exchange.services().identifier().proxies().TrustsPeer(exchange.peer.ip)) return true;

@@ -14,7 +14,7 @@ struct evp_cipher_ctx_st;
 
 namespace sluice::api {
 
-/// What the id of a denial says.
+/// The content of the id of a denial.
 struct DenialFacts {
   WallTime time{};                      ///< To a millisecond.
   std::uint64_t limit_hash = 0;         ///< Of rule and limit: see HashOfLimit. 40 bits.

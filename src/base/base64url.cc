@@ -26,16 +26,22 @@ void AppendBase64Url(std::string_view bytes, std::string& out) {
   const std::size_t before = out.size();
   out.resize(before + (bytes.size() * 4 + 2) / 3);
   char* at = out.data() + before;
-  const auto byte = [&bytes](std::size_t i) {
-    return std::uint32_t{static_cast<unsigned char>(bytes[i])};
-  };
-  const auto put = [&at](std::uint32_t bits, int digits) {
-    for (int shift = 18; digits > 0; --digits, shift -= 6) *at++ = kAlphabet[bits >> shift & 63];
-  };
-  std::size_t i = 0;
-  for (; i + 3 <= bytes.size(); i += 3) put(byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2), 4);
-  if (bytes.size() - i == 1) put(byte(i) << 16, 2);
-  if (bytes.size() - i == 2) put(byte(i) << 16 | byte(i + 1) << 8, 3);
+  const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
+  const char* const alphabet = kAlphabet.data();
+  std::size_t left = bytes.size();
+  for (; left >= 3; left -= 3, from += 3, at += 4) {
+    const std::uint32_t bits = std::uint32_t{from[0]} << 16 | std::uint32_t{from[1]} << 8 | from[2];
+    at[0] = alphabet[bits >> 18];
+    at[1] = alphabet[bits >> 12 & 63];
+    at[2] = alphabet[bits >> 6 & 63];
+    at[3] = alphabet[bits & 63];
+  }
+  if (left == 0) return;
+  const std::uint32_t bits =
+      std::uint32_t{from[0]} << 16 | (left == 2 ? std::uint32_t{from[1]} << 8 : 0U);
+  at[0] = alphabet[bits >> 18];
+  at[1] = alphabet[bits >> 12 & 63];
+  if (left == 2) at[2] = alphabet[bits >> 6 & 63];
 }
 
 bool DecodeBase64Url(std::string_view text, std::string& out) {

@@ -236,7 +236,11 @@ std::variant<YamlTree, YamlError> YamlTree::Parse(std::string_view text) {
   } catch (const YamlException& refused) {
     return refused.error;
   } catch (const YAML::Exception& error) {
-    return YamlError{At(error.mark), "not YAML: " + error.msg};
+    // To this message, yaml-cpp 0.8 adds the name of the anchor.
+    constexpr std::string_view kUnknownAnchor = "the referenced anchor is not defined";
+    const bool is_unknown = error.msg.starts_with(kUnknownAnchor);
+    return YamlError{At(error.mark),
+                     "not YAML: " + (is_unknown ? std::string(kUnknownAnchor) : error.msg)};
   }
   return tree;
 }

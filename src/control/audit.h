@@ -18,7 +18,7 @@ struct AuditEvent {
   WallTime time{};
   Origin origin{};
   std::string action{};   ///< Such as "rules.commit", "rules.restore", "enforcement.set".
-  std::string target{};   ///< What was changed, such as a version; may be empty.
+  std::string target{};   ///< The changed object, such as a version; may be empty.
   std::string message{};  ///< The author's reason; may be empty.
   std::string node{};     ///< The node through which it was made.
 };

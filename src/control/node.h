@@ -26,7 +26,7 @@ enum class NodeState : std::uint8_t {
 
 [[nodiscard]] std::string_view NameOf(NodeState state);
 
-/// What a node publishes about itself, once a second and after each change.
+/// The status that a node publishes, once a second and after each change.
 struct NodeRecord {
   std::string id{};       ///< Of the process: a restart is a new node.
   std::string address{};  ///< Of its HTTP listener.

@@ -13,6 +13,7 @@
 
 #include <sluice/time.h>
 
+#include "base/clock.h"
 #include "control/control_store.h"
 #include "control/last_good.h"
 #include "control/record_table.h"

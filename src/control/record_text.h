@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxInfoBytes = std::size_t{32} << 10;
 /// Records of one write, or a part of all records, and the position that follows.
 struct RecordBatch {
   RecordCursor cursor{};
-  bool is_first = false;  ///< What came before is void: the first part of all records.
+  bool is_first = false;  ///< Replaces earlier parts: the first part of all records.
   AuditRecord audit{};    ///< Of the write; sequence number 0: none.
   std::vector<Record> records{};
 };

@@ -18,8 +18,8 @@ struct RuleServiceOptions {
   std::optional<double> max_newly_denied{};
 };
 
-/// What the service needs from the process. Each may be empty. All are called on the thread of the
-/// request.
+/// Callbacks of the service into the process. Each may be empty. All are called on the thread of
+/// the request.
 struct RuleServiceHooks {
   /// Evaluates the impact of new rules on sampled traffic, for this many live nodes.
   std::function<ChangeImpact(const match::RuleSet& before, const match::RuleSet& after,

@@ -13,7 +13,7 @@
 
 namespace sluice::identity {
 
-/// What a client of the server may do. Each role includes those before it.
+/// Rights of a client of the server. Each role includes those before it.
 enum class Role : std::uint8_t {
   kNone,
   kChecker,   ///< Checks calls, where the server requires a token for that.

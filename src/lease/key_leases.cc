@@ -124,7 +124,7 @@ void KeyLeases::Spend(std::int64_t cost, SteadyTime now, SpendAttempt attempt, S
   spent.fetch_ahead = WantsMore();
 }
 
-// What was reported as spent meanwhile stays so.
+// Tokens that were reported as spent meanwhile stay spent.
 void KeyLeases::Unspend(std::int64_t cost, TableStats& stats) {
   --stats.hits;
   for (HeldLease& held : held_) {

@@ -176,7 +176,7 @@ class LeaseTable::Shard {
   std::uint32_t free_ = kNone;
   std::size_t hand_ = 0;
   std::vector<SteadyTime> due_;  ///< When each place's entry is to be looked at, if it is watched.
-  std::unordered_map<std::uint32_t, TableStats> forgotten_;  ///< What keys counted, by series.
+  std::unordered_map<std::uint32_t, TableStats> forgotten_;  ///< Counts of dropped keys, by series.
 };
 
 LeaseTable::LeaseTable(const TableOptions& options, denial::DenialTable& denials)

@@ -27,7 +27,7 @@ WhenFull WhenFullOf(const KeyUse& use, const rules::Rule* rule) {
   return rule->when_full == WhenFull::kClosed ? without_room : rule->when_full;
 }
 
-/// What a use asked before it was changed.
+/// The original values of a use before it was changed.
 struct Asked {
   std::int64_t cost;
   bool only_looks;

@@ -235,11 +235,14 @@ TEST(EntryTable, RefusesWhatASlowModelRefuses) {
   for (int round = 0; round < 60; ++round) {
     EntryTable table;
     std::map<std::string, Entry> entries;
-    const EntryBounds bounds{.entries = 20 + random.Below(60),
-                             .attribute_sets = 3 + random.Below(10),
-                             .networks = 5 + random.Below(20),
-                             .globs = 5 + random.Below(20),
-                             .equal_matchers = 1 + random.Below(3)};
+    // Each round one bound is close.
+    constexpr std::size_t kFar = 1000;
+    const auto bound = [&](int which) { return round % 5 == which ? 1 + random.Below(8) : kFar; };
+    const EntryBounds bounds{.entries = bound(0),
+                             .attribute_sets = bound(1),
+                             .networks = bound(2),
+                             .globs = bound(3),
+                             .equal_matchers = bound(4)};
     for (int step = 0; step < 100; ++step) {
       std::vector<std::string> known;
       for (const auto& [id, entry] : entries) known.push_back(id);
@@ -248,6 +251,9 @@ TEST(EntryTable, RefusesWhatASlowModelRefuses) {
       for (std::size_t i = random.Below(5); i > 0; --i) {
         Entry entry = random.One();
         if (!known.empty() && random.OneIn(3)) entry.id = known[random.Below(known.size())];
+        if (!known.empty() && random.OneIn(2)) {
+          entry.match = entries[known[random.Below(known.size())]].match;
+        }
         if (used.insert(entry.id).second) added.push_back(entry);
       }
       std::vector<std::string> removed;

@@ -111,8 +111,8 @@ void CallQueue::PopExpired(SteadyTime now, std::vector<Ended>& out) {
     Entry& call = At(due.number);
     const bool sent = due.number < unsent_;
     out.push_back({std::exchange(call.handler, nullptr),
-                   sent ? Execution::kUnknown : Execution::kNotSent, call.pushed,
-                   call.deadline, call.callers_deadline});
+                   sent ? Execution::kUnknown : Execution::kNotSent, call.pushed, call.deadline,
+                   call.callers_deadline});
     if (!sent) {
       ++gaps_;
       gap_bytes_ += call.bytes;

@@ -29,7 +29,7 @@ struct Route {
   bool callers_deadline = false;
 };
 
-/// What to do after a failed command.
+/// The next step after a failed command.
 enum class RetryAdvice : std::uint8_t {
   kGiveUp,  ///< It failed, or may have run.
   kNow,     ///< It did not run: retry with the same Route.

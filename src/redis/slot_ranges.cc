@@ -5,7 +5,7 @@
 namespace sluice::redis {
 namespace {
 
-// What a server says about itself beside its host, port and id: pairs, such as "ip" and an address.
+// Metadata of a server beside its host, port and id: pairs, such as "ip" and an address.
 std::string_view FindDetail(resp::Value server, std::string_view name) {
   constexpr std::size_t kDetails = 3;
   if (server.size() <= kDetails) return {};

@@ -8,7 +8,7 @@
 namespace sluice::rules {
 namespace {
 
-// What follows a '\' is a class such as \S, not a letter.
+// A letter after '\' is a class such as \S.
 bool WantsUpperCase(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\') {

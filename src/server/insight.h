@@ -90,7 +90,7 @@ class Insight {
   class Subscription;
   class Rendered;
 
-  /// What loops gave away, until the collecting thread takes it.
+  /// Records that loops gave away, until the collecting thread takes them.
   struct Inbox {
     std::mutex mutex;
     std::vector<std::unique_ptr<telemetry::DecisionBuffer>> records;

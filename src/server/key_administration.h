@@ -22,7 +22,7 @@
 
 namespace sluice::server {
 
-/// What administrators ask about the keys of the store, and the threads that answer it.
+/// Requests of administrators about the keys of the store, and the threads that serve them.
 ///
 /// Thread-safe.
 class KeyAdministration final : public api::KeyServices {

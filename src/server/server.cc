@@ -37,7 +37,7 @@ constexpr std::size_t kMemoryShare = 4;
 constexpr int kMaxReportsUnderWay = 5;
 // For the last lines of the decision log.
 constexpr Micros kTimeToLog = std::chrono::seconds(5);
-// What loops need at most to cut off connections whose time is over.
+// Maximum time that loops need to close connections past their deadline.
 constexpr Micros kTimeToCut = std::chrono::milliseconds(500);
 /// For calls to a control store that does not answer: each has a timeout of a second.
 constexpr Micros kTimeToLeaveStore = std::chrono::seconds(5);

@@ -192,14 +192,17 @@ store::RedisStoreStats Worker::StoreStatsApprox() const {
   return redis_ ? redis_->StoreStatsApprox() : store::RedisStoreStats{};
 }
 
-// A key that was fresh before a call that consumes from it is recorded: so every live key has been.
+// A key that was fresh before a call that consumes from it may be new to the directory: so every
+// live key is there, until it has dropped some.
 void Worker::RecordNames(const CheckRequest& check) {
   const bool consumes = check.allowed || check.operation != store::Operation::kCheck;
   for (const store::KeyUse& use : check.uses()) {
     const bool denied = use.verdict.outcome != Outcome::kAllowed;
     const bool was_fresh =
         (consumes || use.count_denied) && use.verdict.remaining >= use.verdict.limit - use.cost;
-    if (was_fresh || IsNameDue(denied)) names_->Record(use.key, now_, denied);
+    if (IsNameDue(denied) || (was_fresh && names_->Lacks(use.key))) {
+      names_->Record(use.key, now_, denied);
+    }
   }
 }
 

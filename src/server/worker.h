@@ -120,9 +120,9 @@ class Worker final : public api::ServerServices, private limiter::Observer {
   /// One call in so many is timed: a clock read costs as much as a check. A prime, so that it does
   /// not fall into step with clients that send batches of equal length.
   static constexpr std::uint32_t kSampleEvery = 61;
-  /// A key's first use is recorded in the directory of names; of later ones all while there are
-  /// few in a second, then one in so many.
-  static constexpr std::uint32_t kAllNames = 512;
+  /// Uses of a second that are all recorded in the directory of names. Of later ones, those of new
+  /// keys and one in so many.
+  static constexpr std::uint32_t kAllNames = 2048;
   static constexpr std::uint32_t kNameEvery = 17;
   static constexpr std::uint32_t kDeniedNameEvery = 5;
 

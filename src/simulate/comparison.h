@@ -26,7 +26,7 @@ struct Changes {
   std::vector<ChangedCall> examples;
 };
 
-/// What becomes of each call when one rule file replaces another.
+/// The change of each decision when one rule file replaces another.
 class Comparison {
  public:
   explicit Comparison(std::size_t examples) : examples_(examples) {}
@@ -43,7 +43,7 @@ class Comparison {
   Changes newly_allowed_;
 };
 
-/// Who denied a call, in a few words: "rule_001 (requests)", "the deny list".
+/// The reason of a denial, in a few words: "rule_001 (requests)", "the deny list".
 [[nodiscard]] std::string DeniedBy(const SimulatedDecision& decision);
 
 }  // namespace sluice::simulate

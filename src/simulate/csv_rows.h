@@ -31,7 +31,7 @@ class CsvRows final : public RowFormat {
   TimeUnit unit_;
   std::vector<Column> columns_;  ///< Empty: the header was not read yet.
   std::vector<std::string_view> fields_;
-  std::string unquoted_;  ///< What `fields_` that held doubled quotes point to.
+  std::string unquoted_;  ///< Text of those `fields_` that held doubled quotes.
 };
 
 }  // namespace sluice::simulate

@@ -24,7 +24,7 @@ namespace sluice::simulate {
 enum class Reason : std::uint8_t {
   kAllowList,
   kDenyList,
-  kLimits,        ///< What its limits said, together.
+  kLimits,        ///< The combined decision of its limits.
   kNoRule,        ///< No rule matched: the file's `default`.
   kCostRefused,   ///< Its cost is invalid.
   kNotEvaluated,  ///< The store had no room, and one of its rules says `when_full: closed`; or the

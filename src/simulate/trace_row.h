@@ -29,7 +29,7 @@ enum class RowKind : std::uint8_t {
   kUnreadable,  ///< `problem` says why nothing can be read.
 };
 
-/// What was found at the front of the input.
+/// The first item of the input.
 struct TakenRow {
   std::size_t bytes = 0;  ///< How much it takes up; 0: more input is needed to tell.
   std::size_t lines = 1;
@@ -56,7 +56,7 @@ inline constexpr std::size_t kMaxRowBytes = std::size_t{1} << 20;
 /// A line without its end: "\n" or "\r\n".
 [[nodiscard]] std::string_view WithoutEnd(std::string_view line);
 
-/// What a column or a member of a row is.
+/// The meaning of a column or a member of a row.
 enum class Field : std::uint8_t { kTime, kCost, kDuration, kAttribute };
 
 /// "time", "cost" and "duration" are special; all other names are those of attributes.

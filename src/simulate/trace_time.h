@@ -8,7 +8,7 @@
 
 namespace sluice::simulate {
 
-/// What a number without a date means in a trace.
+/// The unit of a number without a date in a trace.
 enum class TimeUnit : std::uint8_t {
   kByMagnitude,  ///< Below 10^11 seconds, below 10^14 milliseconds, below 10^17 microseconds, else
                  ///< nanoseconds: right for every date from 1973 on.

@@ -48,6 +48,11 @@ class KeyDirectory {
   KeyDirectory& operator=(const KeyDirectory&) = delete;
 
   void Record(const Key& key, WallTime now, bool denied) noexcept;
+  /// Whether the list of keys would miss this one: it has all others, and not this. On the
+  /// recording thread; without the lock, since no other thread changes anything.
+  [[nodiscard]] bool Lacks(const Key& key) const noexcept {
+    return !dropped_ && FindSlot(key, hasher_(key)) == nullptr;
+  }
 
   [[nodiscard]] std::optional<SeenTimes> Find(const Key& key) const;
 

@@ -69,6 +69,20 @@ TEST(KeyDirectoryTest, KeepsDeniedAndActiveKeysAndForgetsTheOldest) {
   EXPECT_EQ(directory.Find({.scope = "api:default", .tag = "active"})->first, At(0));
 }
 
+TEST(KeyDirectoryTest, LacksNewKeysUntilItHasDroppedSome) {
+  KeyDirectory directory(1 << 16);
+  const Key key{.scope = "api:default", .tag = "alice"};
+  EXPECT_TRUE(directory.Lacks(key));
+  directory.Record(key, At(1), false);
+  EXPECT_FALSE(directory.Lacks(key));
+  EXPECT_TRUE(directory.Lacks({.scope = "api:default", .tag = "bob"}));
+  for (int i = 0; !directory.has_dropped(); ++i) {
+    directory.Record({.scope = "api:default", .tag = "user:" + std::to_string(i)}, At(2), false);
+  }
+  EXPECT_FALSE(directory.Lacks({.scope = "api:default", .tag = "bob"}))
+      << "the list is incomplete anyway";
+}
+
 TEST(KeyDirectoryTest, KeysThatAreTooLongAreNotKeptAndSaidSo) {
   KeyDirectory directory(1 << 16);
   directory.Record({.scope = "api:default", .tag = std::string(1000, 'x')}, At(1), false);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxAttributes = 32;
 
-// What a record begins with. Texts follow, each behind its length.
+// The header of a record. Texts follow, each behind its length.
 struct Head {
   std::uint16_t bytes;  // Of the record.
   std::uint8_t attributes;

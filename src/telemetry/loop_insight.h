@@ -16,7 +16,7 @@
 
 namespace sluice::telemetry {
 
-/// What consumers are compared by.
+/// The quantity that consumers are ranked by.
 enum class TopDimension : std::uint8_t { kDenied, kAllowed, kCost };
 inline constexpr std::size_t kTopDimensions = 3;
 

@@ -18,7 +18,7 @@ enum class MetricsFormat : std::uint8_t {
   kOpenMetrics,  ///< 1.0.0; for clients that ask for application/openmetrics-text.
 };
 
-/// What Content-Type should say.
+/// Returns the value of Content-Type.
 [[nodiscard]] std::string_view ContentTypeOf(MetricsFormat format);
 
 /// Appends metrics to a string, as Prometheus reads them. A family, its type and help, then its

@@ -12,7 +12,7 @@
 
 namespace sluice::telemetry {
 
-/// What was counted since the start of the process.
+/// Totals since the start of the process.
 struct CallTotals {
   std::uint64_t checks = 0;
   std::uint64_t denials = 0;

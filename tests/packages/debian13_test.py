@@ -12,10 +12,12 @@ from support.debian_root import TREE, DebianRoot, reason_to_skip
 UNIT_TESTS = ("base_test", "config_text_test", "rules_test", "http_client_test")  # They use every library that differs.
 SERVE = """
 cd /root/sluice
-mkfifo /root/printed
-./dev serve --http 127.0.0.1:0 --resp none --grpc none >/root/printed 2>/root/log &
-url="$(sed -n 's/.* \\(http:.*ping\\)$/\\1/p; /ping$/q' /root/printed)"
-curl -sSf -H 'X-API-Key: demo-key' "$url" || { cat /root/log; exit 1; }
+./dev serve --http 127.0.0.1:0 --resp none --grpc none >/root/printed 2>&1 &
+until grep -q 'ping$' /root/printed; do
+  kill -0 $! || { cat /root/printed; exit 1; }
+  sleep 1
+done
+curl -sSf -H 'X-API-Key: demo-key' "$(sed -n 's/.* \\(http:.*ping\\)$/\\1/p' /root/printed)" || { cat /root/printed; exit 1; }
 kill $!
 wait $!
 """

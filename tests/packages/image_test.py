@@ -17,12 +17,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from support import pip_packages
 from support.environment import TIMEOUT, wait_until
 
 SOURCE = Path(__file__).resolve().parents[2]
 VERSION = re.search(r"^project\(sluice VERSION ([\d.]+) ", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
 MEGABYTE = 1_000_000
 USER = 65532
+SPDX_TOOLS = "spdx-tools==0.8.5"
 
 
 def run(*command, **options):
@@ -166,6 +168,23 @@ class Content(ImageTest):
         owners = set(re.findall(r"(?m)^([^:,]+)(?::\w+)?: (?:/usr)?(/lib\S+)$", run("dpkg-query", "-S", *names).stdout))
         self.assertLessEqual({(name, path.removeprefix("/usr")) for name, path in libraries}, owners)
 
+    def test_the_bill_of_materials_is_valid_spdx(self):
+        tools = SOURCE / "build/spdx-tools" / SPDX_TOOLS
+        tools.parent.mkdir(parents=True, exist_ok=True)
+        if not pip_packages.install(SPDX_TOOLS, tools):
+            self.skipTest(f"pip cannot install {SPDX_TOOLS}")
+        bill = self.image.archive.with_suffix(".spdx.json")
+
+        def validate(path):
+            program = (sys.executable, "-B", "-m", "spdx_tools.spdx.clitools.pyspdxtools", "--infile", path)
+            return run(*program, env=os.environ | {"PYTHONPATH": str(tools)})
+
+        validated = validate(bill)
+        self.assertEqual(validated.returncode, 0, validated.stderr)
+        wrong = self.folder / "wrong.spdx.json"
+        wrong.write_text(bill.read_text(encoding="utf-8").replace('"filesAnalyzed": true', '"filesAnalyzed": false', 1), encoding="utf-8")
+        self.assertNotEqual(validate(wrong).returncode, 0)
+
     @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
     def test_skopeo_reads_and_copies_it(self):
         for transport in ("oci-archive", "docker-archive"):
@@ -177,6 +196,14 @@ class Content(ImageTest):
         self.assertEqual(copied.returncode, 0, copied.stderr)
         manifest = json.loads((self.folder / "copied/manifest.json").read_text(encoding="utf-8"))
         self.assertEqual(manifest["layers"], self.image.manifest["layers"])
+
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("podman"), "needs root and podman")
+    def test_podman_loads_it(self):
+        storage = ("--root", self.folder / "storage", "--runroot", self.folder / "run", "--storage-driver", "vfs")
+        loaded = run("podman", *storage, "load", "--input", self.image.archive)
+        self.assertEqual(loaded.returncode, 0, loaded.stderr)
+        self.assertIn(f"localhost/sluice:{VERSION}", loaded.stdout)
 
 
 class Runtime:

@@ -42,7 +42,7 @@ struct Access {
   Problem problem{};                       ///< The reason, unless it is granted.
 };
 
-/// What a request must have for a route.
+/// The right that a route requires of a request.
 struct Requirement {
   identity::Role least = identity::Role::kNone;
   /// It changes what a token with a scope may not change: only one without may use it.

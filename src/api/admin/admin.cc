@@ -11,7 +11,7 @@
 #include "base/parse_number.h"
 #include "base/url.h"
 
-/// What operators look at and change while the server runs.
+/// Routes for operators: state of the running server, and changes to it.
 namespace sluice::api {
 namespace {
 

@@ -152,7 +152,7 @@ TaskReply ReplyOf(ControlServices& services, const EntryContext& context,
   return reply;
 }
 
-// What a change needs until it is answered.
+// The state of a change until it is answered.
 struct PendingChange {
   EntryContext context;
   EntryChangeRequest request;

@@ -69,7 +69,7 @@ std::optional<Problem> ProblemOfPut(const EntryContext& context, const EntryChan
   return problem;
 }
 
-// What is there already may be more than the client may change.
+// Existing entries may have effects that the client may not change.
 std::optional<Problem> ProblemOfReplaced(ControlServices& services, const EntryContext& context,
                                          const std::string& id) {
   const auto found = services.entries.Find(id);

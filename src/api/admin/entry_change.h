@@ -22,7 +22,7 @@
 /// Changes of live entries, the same for every protocol.
 namespace sluice::api {
 
-/// What a change needs of the request that makes it, for a worker thread.
+/// The parts of a request that a change needs on a worker thread.
 struct EntryContext {
   identity::Principal principal{};
   control::Origin origin{};
@@ -37,7 +37,7 @@ struct EntryContext {
                                             const identity::Principal& principal,
                                             control::Origin origin);
 
-/// What is changed, and how.
+/// The changed entries, and the kind of change.
 struct EntryChangeRequest {
   std::vector<match::Entry> put{};
   std::vector<std::string> remove{};

@@ -40,7 +40,7 @@ void AppendFleet(const std::optional<control::Record>& record, JsonWriter& json)
   json.EndObject();
 }
 
-// What this server enforces, if that is known, and the record for all servers.
+// The enforcement of this server, if known, and the record for all servers.
 TaskReply ReplyWithEnforcement(ControlServices& services, std::optional<Enforcement> effective,
                                const control::RecordChangeResult* change) {
   TaskReply reply;

@@ -191,7 +191,7 @@ void RunNodeSeries(HttpExchange& exchange, const SeriesQuery& query) {
   });
 }
 
-// What nodes have published: all of them together, or one.
+// The published data of all nodes together, or of one.
 TaskReply ReplyWithPublishedSeries(const SeriesQuery& query, ControlServices& services) {
   std::size_t nodes = 0;
   std::string levels;

@@ -13,7 +13,7 @@
 
 namespace sluice::api {
 
-/// What tasks read, on the thread that collects it.
+/// The collected data that tasks read, on the collecting thread.
 struct InsightReader {
   const telemetry::InsightState& state;
   DenialWriter& denials;

@@ -28,7 +28,7 @@ using telemetry::TopRow;
 
 constexpr telemetry::TopWindow kRecentWindow = telemetry::TopWindow::kTenMinutes;
 
-// What a lookup keeps until its answer.
+// The state of a lookup until it is answered.
 struct Lookup {
   KeyDetail detail = KeyDetail::kShortened;
   bool has_recent = false;

@@ -19,7 +19,7 @@
 #include "store/key_directory.h"
 #include "store/memory/memory_store.h"
 
-/// What the admin API asks about the keys of the store.
+/// The interface of the admin API to the keys of the store.
 namespace sluice::api {
 
 /// Selects keys by their rule and by the first value that their budget is per.
@@ -51,7 +51,7 @@ struct KeyQuery {
   std::size_t limit = 100;
 };
 
-/// What a reset by selector would do, as far as it was found out in a second.
+/// A preview of a reset by selector, as far as a second of searching finds it.
 struct ResetPreview {
   std::uint64_t count = 0;
   std::uint64_t scanned = 0;

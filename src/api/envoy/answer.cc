@@ -1,4 +1,4 @@
-// What the descriptors of a request are answered.
+// The response to the descriptors of a request.
 
 #include <algorithm>
 #include <limits>

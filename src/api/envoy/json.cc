@@ -192,7 +192,7 @@ std::string_view NameOf(EnvoyCode code) {
   return code == EnvoyCode::kOk ? "OK" : code == EnvoyCode::kOverLimit ? "OVER_LIMIT" : "UNKNOWN";
 }
 
-// What proto3 takes for granted (0, "", UNKNOWN) is left out.
+// Default values of proto3 (0, "", UNKNOWN) are omitted.
 void WriteStatus(const EnvoyStatus& status, JsonWriter& json) {
   json.BeginObject();
   json.Key("code").String(NameOf(status.code));

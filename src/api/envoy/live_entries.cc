@@ -1,4 +1,4 @@
-// What live entries do to the descriptors of a request. Its domain and the entries of a descriptor
+// Applies live entries to the descriptors of a request. Its domain and the entries of a descriptor
 // are the attributes of a call.
 
 #include "api/envoy/check.h"
@@ -34,7 +34,7 @@ void EnvoyCheck::FindEntriesByDescriptors() {
   }
 }
 
-// What is given back was taken before: neither a block nor an exemption changes it.
+// Refunded hits were taken before: neither a block nor an exemption changes them.
 void EnvoyCheck::ApplyEntries(Row& row, std::size_t at) {
   const FoundEntries found = EntriesOf(row);
   if (found.empty() || request.descriptors[at].gives_back) return;

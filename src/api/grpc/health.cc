@@ -18,7 +18,7 @@ using wire::GrpcStatus;
 // Of HealthCheckResponse.
 enum class Serving : std::uint8_t { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
 
-// What envoyproxy/ratelimit calls itself there: probes that were made for it ask for that.
+// The service name of envoyproxy/ratelimit, which probes made for it ask for.
 constexpr std::string_view kNameOfOriginal = "ratelimit";
 
 // The whole server, or a service that has methods here.

@@ -23,7 +23,7 @@ struct File {
   std::vector<std::string_view> imports;
 };
 
-/// What kProtoFiles says, by name.
+/// The contents of kProtoFiles, by name.
 class ProtoIndex {
  public:
   static const ProtoIndex& Get() {

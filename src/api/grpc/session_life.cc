@@ -19,7 +19,7 @@ constexpr Micros kTakingTime = std::chrono::seconds(30);
 
 // Of what has arrived, between two looks at what the session may still do in this turn.
 constexpr std::size_t kPiece = std::size_t{4} << 10;
-// What nghttp2 and the session need for an open stream, without its messages.
+// Memory of nghttp2 and the session for an open stream, without its messages.
 constexpr std::size_t kBytesPerStream = 1024;
 
 constexpr std::string_view kNotHttp2 =

@@ -62,6 +62,7 @@ class JsonText {
   JsonText& Bool(bool value) { return value ? Raw("true") : Raw("false"); }
 
   JsonText& Quoted(std::string_view text) {
+    if (text.empty()) return Raw("\"\"");
     if (!IsPlain(text)) return QuotedWithEscapes(text);
     *at_++ = '"';
     RawText(text);
@@ -75,21 +76,25 @@ class JsonText {
     constexpr std::uint64_t kOnes = 0x0101010101010101;
     constexpr std::uint64_t kHighs = kOnes << 7;
     const auto has_zero = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
-    const char* at = text.data();
-    std::size_t left = text.size();
-    std::uint64_t other = 0;
-    for (; left >= 8; left -= 8, at += 8) {
+    // From 0x80 on; below 0x20; 0x7F; the two that are escaped.
+    const auto others = [&](std::uint64_t word) {
+      return word | (word - 0x20 * kOnes) | (word + kOnes) | has_zero(word ^ ('"' * kOnes)) |
+             has_zero(word ^ ('\\' * kOnes));
+    };
+    const auto word_at = [&text](std::size_t i) {
       std::uint64_t word;
-      std::memcpy(&word, at, 8);
-      // From 0x80 on; below 0x20; 0x7F; the two that are escaped.
-      other |= word | (word - 0x20 * kOnes) | (word + kOnes) | has_zero(word ^ ('"' * kOnes)) |
-               has_zero(word ^ ('\\' * kOnes));
+      std::memcpy(&word, text.data() + i, sizeof(word));
+      return word;
+    };
+    const std::size_t size = text.size();
+    if (size < 8) {
+      std::uint64_t word = '~' * kOnes;
+      std::memcpy(&word, text.data(), size);
+      return (others(word) & kHighs) == 0;
     }
-    bool is_plain = (other & kHighs) == 0;
-    for (; left > 0; --left, ++at) {
-      is_plain &= (*at >= 0x20) & (*at <= 0x7E) & (*at != '"') & (*at != '\\');
-    }
-    return is_plain;
+    std::uint64_t found = others(word_at(size - 8));
+    for (std::size_t i = 0; i + 8 < size; i += 8) found |= others(word_at(i));
+    return (found & kHighs) == 0;
   }
   JsonText& QuotedWithEscapes(std::string_view text) {
     std::string quoted;

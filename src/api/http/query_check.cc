@@ -12,7 +12,7 @@
 #include "base/key.h"
 #include "base/url.h"
 
-/// What is asked with a query: check, remaining, reset, inspect.
+/// Operations with a query string: check, remaining, reset, inspect.
 namespace sluice::api {
 namespace {
 

@@ -66,7 +66,7 @@ void AddAdjustment(const HttpLoop& loop, const ReceiptContents& receipt, const T
                        .max_per_key = loop.options().max_settled_per_key});
 }
 
-// What the settled limits look like now; called while the answer still points to them.
+// The status of the settled limits; called while the answer still points to them.
 void NoteLimits(HttpCall::Part& part) {
   HttpCall& call = HttpCallOf(part);
   JsonWriter json(part.text);

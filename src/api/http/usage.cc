@@ -10,7 +10,7 @@
 #include "base/url.h"
 #include "limiter/decision.h"
 
-/// What a caller has left: /v1/usage.
+/// The remaining quota of a caller: /v1/usage.
 namespace sluice::api {
 namespace {
 

@@ -58,7 +58,7 @@ struct RespCommand {
 /// In any case. Null: there is none.
 [[nodiscard]] const RespCommand* FindRespCommand(std::string_view name);
 
-// What the table points to, by what it is about.
+// The functions that the table points to, by subject.
 
 // The connection: resp_connection_commands.cc.
 void Ping(RespClient& client, RespArguments arguments, std::string& out);

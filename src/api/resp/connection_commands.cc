@@ -19,7 +19,7 @@ using resp::AppendSimpleString;
 constexpr std::string_view kWrongPassword =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
-// What a client says of itself is held while it is connected, so it is bounded.
+// Names that a client gives itself are kept while it is connected, so they are bounded.
 constexpr std::size_t kLongestName = 256;
 
 bool IsPrintable(std::string_view text) {

@@ -101,7 +101,7 @@ void AppendProblemError(const Problem& problem, std::string& out) {
   resp::AppendError(out, message);
 }
 
-// What a command needs until it is answered.
+// The state of a command until it is answered.
 struct PendingEntry {
   EntryContext context;
   EntryChangeRequest request;

@@ -20,7 +20,7 @@ using resp::AppendSimpleString;
 // The version of Redis whose ways these are. Clients look at it before they use a command.
 constexpr std::string_view kRedisVersion = "7.0.0";
 
-// What clients and redis-benchmark ask for, as a Redis would say it that keeps nothing on disk.
+// Configuration that clients and redis-benchmark request, as of a Redis without persistence.
 std::array<std::pair<std::string_view, std::string>, 6> ServerParameters(
     const ServerServices& services) {
   const auto timeout = std::chrono::ceil<std::chrono::seconds>(services.idle_timeout());

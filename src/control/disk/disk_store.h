@@ -44,7 +44,7 @@ class DiskStore final : public ControlStore {
   /// Opens the store and removes what a crash has left. `directory` and `clock` must outlive it.
   static Result<std::unique_ptr<DiskStore>> Open(StateDirectory& directory, const Clock& clock);
 
-  /// What Open has repaired, for people: each is worth a log line and an alert.
+  /// Repairs that Open has made, for people: each is worth a log line and an alert.
   [[nodiscard]] const std::vector<std::string>& repairs() const { return repairs_; }
 
   Result<std::optional<VersionRef>> ReadCurrent() override;

@@ -23,7 +23,7 @@ class RecordLog {
   struct Loaded {
     RecordTable table{};
     AuditRecord audit{};   ///< Of the last write; sequence number 0: none.
-    std::string damage{};  ///< What could not be read, for people; empty: nothing.
+    std::string damage{};  ///< Unreadable parts, for people; empty: none.
   };
 
   /// `directory` must outlive it.
