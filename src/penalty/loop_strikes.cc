@@ -45,7 +45,7 @@ void LoopStrikes::CountDenied(const limiter::CheckRequest& check, WallTime now) 
     const rules::Rule* const rule = check.matched(i).rule;
     const bool denied = use.mode == Mode::kEnforce && use.verdict.outcome != Outcome::kAllowed;
     if (!denied || rule == nullptr || !rule->penalty || rule == previous) continue;
-    if (use.key.rest == match::kMissingRest) continue;  // Nobody in particular.
+    if (use.key.rest == match::kMissingRest) continue;  // No single caller.
     previous = rule;
     const std::uint64_t hash =
         hasher_({.scope = rule->id, .tag = use.key.tag, .rest = use.key.rest}).high ^
@@ -75,7 +75,7 @@ void LoopStrikes::CountDenied(const limiter::CheckRequest& check, WallTime now) 
 bool LoopStrikes::IgnoresBackoff(std::uint64_t hash, Micros wait, WallTime now) {
   if (backoffs_.empty()) backoffs_.resize(kBackoffs);
   Backoff& backoff = backoffs_[hash % kBackoffs];
-  // A clock that was set back makes what was told meaningless.
+  // After a clock was set back, announced waits mean nothing.
   const bool is_told = backoff.hash == hash && backoff.since <= now && now < backoff.until;
   if (is_told) return now - backoff.since >= kGrace;
   backoff = {.hash = hash, .since = now, .until = now + std::min(wait, kMaxWait)};

@@ -80,7 +80,7 @@ class LoopStrikes {
   [[nodiscard]] bool has_strikes() const { return has_strikes_.load(std::memory_order_relaxed); }
 
  private:
-  /// What a caller was told by a denial. One of two with the same place is forgotten.
+  /// The wait that a denial announced to a caller. Of two callers with the same place, one is kept.
   struct Backoff {
     std::uint64_t hash = 0;
     WallTime since{};

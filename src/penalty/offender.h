@@ -9,7 +9,7 @@
 namespace sluice::penalty {
 
 /// Returns the matcher of a penalty for the caller of a denied check: `match`, `rule` and
-/// `penalty.without_key` are set. Nothing if the caller can't be told from others.
+/// `penalty.without_key` are set. Empty if the caller can't be identified.
 [[nodiscard]] std::optional<match::Entry> OffenderOf(const limiter::CheckRequest& check,
                                                      const rules::Rule& rule);
 

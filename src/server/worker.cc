@@ -89,7 +89,7 @@ std::uint32_t LoggedAllowed(const settings::Config& config) {
              : static_cast<std::uint32_t>(config.decision_log.allowed_every);
 }
 
-// A log of denials is told of all of them, and leaves out as many as its setting says.
+// A log of denials gets all of them, and samples as its setting says.
 bool LogsDenials(const settings::Config& config) {
   return !config.decision_log.file.empty() && config.decision_log.denied_every > 0;
 }

@@ -1,4 +1,4 @@
-// Random calls of one caller are judged by a model that adds up fractions of what it was told:
+// Random calls of one caller are compared with a model that adds up fractions of the quantities:
 // nothing is admitted beyond a budget, and after settlement each budget has lost exactly what was
 // used.
 
