@@ -129,7 +129,7 @@ TEST_F(LoopStrikesTest, CallsBeforeTheTimeOfADenialIgnoreIt) {
   Load("rules:\n  - { id: r, per: api_key, algorithm: fixed_window, limit: 1, window: 10s, " +
        std::string(kPenalty) + " } }\n");
   EXPECT_TRUE(Call({{"api_key", "a"}}));
-  EXPECT_FALSE(Call({{"api_key", "a"}}));  // The wait is 10 s.
+  EXPECT_FALSE(Call({{"api_key", "a"}}));                                    // The wait is 10 s.
   EXPECT_FALSE(Call({{"api_key", "a"}}, kStrikeStart + milliseconds(500)));  // Sent before it knew.
   EXPECT_FALSE(Call({{"api_key", "a"}}, kStrikeStart + seconds(3)));
   EXPECT_FALSE(Call({{"api_key", "a"}}, kStrikeStart + seconds(9)));
